@@ -1,0 +1,6 @@
+"""``python -m graphkb``."""
+
+from graphkb.cli import main
+
+if __name__ == "__main__":
+    main()

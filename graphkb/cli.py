@@ -1,0 +1,201 @@
+"""The ``graphkb`` command. Heavy modules are imported inside commands: ``--help`` must be quick."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from graphkb import __version__, terminal
+from graphkb.cli_inspect import evaluate, settings, status, tables
+from graphkb.progress import shown_progress
+
+if TYPE_CHECKING:
+    from graphkb.types import IndexResult
+
+# Named again here because importing the query modules costs more than --help may take;
+# a test holds them equal to Project.methods and Project.search_methods.
+QUERY_METHODS = ("auto", "local", "global", "hybrid")
+SEARCH_METHODS = ("hybrid", "lexical", "dense", "graph")
+
+
+@click.group(
+    "graphkb",
+    cls=terminal.Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Results go to stdout; progress, notes and errors to stderr. "
+    "Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 130 interrupted.",
+)
+@click.version_option(__version__, message="graphkb %(version)s")
+def main() -> None:
+    """Turn a folder of documents into a knowledge graph you can question, with sources you
+    can check. Works without a model, in English and Chinese.
+
+    \b
+      graphkb init my-kb --sample
+      graphkb index --root my-kb
+      graphkb query --root my-kb "Who leads the Osprey project?"
+      graphkb query --root my-kb --method global "这些文档的主题是什么?"
+    """
+
+
+@main.command()
+@click.argument("root", type=click.Path(path_type=Path), default=".")
+@click.option("--sample", is_flag=True, help="Add a small English and Chinese collection.")
+@click.option("--force", is_flag=True, help="Write settings.yaml anew where there is one.")
+def init(root: Path, sample: bool, force: bool) -> None:
+    """Make a project in ROOT (default: here).
+
+    Writes settings.yaml, prompts and an input folder for your documents.
+
+    \b
+      graphkb init my-kb            an empty project
+      graphkb init my-kb --sample   one you can index and ask at once
+    """
+    from graphkb.project import init_project
+
+    for path in init_project(root, sample=sample, force=force):
+        click.echo(path)
+    if not sample:
+        click.echo(f"next: put documents into {root / 'input'}", err=True)
+    click.echo(f"next: graphkb index --root {root}", err=True)
+
+
+@main.command()
+@terminal.in_project
+@click.option(
+    "--embed", type=terminal.Choice(("later", "now", "off")),
+    help="Vectors after the first commit (later), within it (now), or none (off). "
+    "Default: the setting embed.when.",
+)  # fmt: skip
+@click.option("--rebuild", is_flag=True, help="Start from nothing instead of what changed.")
+@terminal.json_option
+def index(
+    root: Path,
+    overrides: tuple[str, ...],
+    verbose: bool,
+    embed: str | None,
+    rebuild: bool,
+    as_json: bool,
+) -> int:
+    """Bring the knowledge base up to date.
+
+    Reads the input folder. Only what changed is done again; an interrupted run goes on where
+    it stopped. The knowledge base can be searched after the first commit, while the vectors are
+    still being made.
+
+    A file that cannot be read is listed by name and reason and the rest go on, with exit code
+    0; when nothing at all can be read the exit code is 1.
+
+    \b
+      graphkb index --root my-kb
+      graphkb index --root my-kb --embed off --set chunks.size=800
+    """
+    from graphkb.view.summary import counts_line, index_lines
+
+    with terminal.opened(root, overrides, verbose) as project, shown_progress() as progress:
+        commits: list[int] = []
+
+        def on_commit(result: IndexResult) -> None:
+            what = "vectors complete" if commits else "searchable"
+            commits.append(result.version)
+            progress.note(f"{what}: version {result.version}, {counts_line(result.counts)}")
+
+        result = project.index(progress, embed=embed, rebuild=rebuild, on_commit=on_commit)
+    for warning in result.warnings:
+        terminal.warn(warning)
+    if as_json:
+        terminal.print_json(result.to_dict())
+    else:
+        click.echo("\n".join(index_lines(result, verbose)))
+    return 1 if result.refused and not result.counts.get("documents") else 0
+
+
+@main.command()
+@terminal.in_project
+@click.option(
+    "--method", type=terminal.Choice(QUERY_METHODS), default="auto", show_default=True,
+    help="local: entities and what stands around them; global: themes of the whole collection; "
+    "hybrid: the best passages; auto: chosen from the question.",
+)  # fmt: skip
+@click.option("--explain", is_flag=True, help="Also show the steps and the passages used.")
+@terminal.json_option
+@click.argument("question", nargs=-1, required=True)
+def query(
+    root: Path,
+    overrides: tuple[str, ...],
+    verbose: bool,
+    method: str,
+    explain: bool,
+    as_json: bool,
+    question: tuple[str, ...],
+) -> None:
+    """Answer QUESTION with sources.
+
+    Each [n] in the answer names a document and a character span you can check. When the
+    documents do not answer the question, that is the answer, with exit code 0 ("refused" in
+    --json).
+
+    \b
+      graphkb query --root my-kb "Who approved contract CT-2023-118?"
+      graphkb query --root my-kb --method local "曹操和刘备是什么关系?"
+      graphkb query --root my-kb --method global "What are the main themes?"
+    """
+    with terminal.opened(root, overrides, verbose) as project:
+        answer = project.query(" ".join(question), method=method)
+    for warning in answer.warnings:
+        terminal.warn(warning)
+    if as_json:
+        terminal.print_json(answer.to_dict())
+        return
+    from graphkb.view.terminal import answer_lines, trace_lines
+
+    lines = answer_lines(answer, terminal.bold, terminal.dim)
+    if explain:
+        lines += trace_lines(answer, terminal.bold, terminal.dim)
+    click.echo("\n".join(lines))
+
+
+@main.command()
+@terminal.in_project
+@click.option("-k", "--top-k", type=click.IntRange(1, 1000), help="Hits. Default: search.top_k.")
+@click.option(
+    "--method", type=terminal.Choice(SEARCH_METHODS), default="hybrid", show_default=True,
+    help="One leg alone (lexical, dense, graph), or all of them joined (hybrid).",
+)  # fmt: skip
+@terminal.json_option
+@click.argument("question", nargs=-1, required=True)
+def search(
+    root: Path,
+    overrides: tuple[str, ...],
+    verbose: bool,
+    top_k: int | None,
+    method: str,
+    as_json: bool,
+    question: tuple[str, ...],
+) -> None:
+    """Find the passages that answer QUESTION, best first.
+
+    \b
+      graphkb search --root my-kb "error E1043" -k 3
+      graphkb search --root my-kb --method lexical "清华大学 陈明" --json
+    """
+    text = " ".join(question)
+    with terminal.opened(root, overrides, verbose) as project:
+        hits = project.search(text, top_k=top_k, method=method)
+    for warning in hits.warnings:
+        terminal.warn(warning)
+    if as_json:
+        terminal.print_json([hit.to_dict() for hit in hits])
+        return
+    from graphkb.view.terminal import hit_lines
+
+    if not hits:
+        click.echo("no hits", err=True)
+    for hit in hits:
+        click.echo("\n".join(hit_lines(hit, text, terminal.bold, terminal.dim)))
+
+
+for command in (evaluate, status, tables, settings):
+    main.add_command(command)

@@ -1,0 +1,64 @@
+"""Vectors already made, kept by model and text, so that no text is embedded twice."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from graphkb.embed import Embedder, Vectors
+from graphkb.errors import StoreError
+from graphkb.tables import content_hash
+
+_CHUNK = 500
+
+
+class VectorCache:
+    """``cache/vectors.sqlite``: written batch by batch, so a killed run loses one batch."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "vectors.sqlite"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(self.path, timeout=30)
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=NORMAL")
+            self._database.execute(
+                "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL)"
+            )
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(
+                f"{self.path}: the vector cache cannot be used ({error}); "
+                "delete the file to start a new one"
+            ) from error
+
+    def get(self, keys: Sequence[str]) -> dict[str, Vectors]:
+        """Known vectors by key."""
+        found: dict[str, Vectors] = {}
+        for start in range(0, len(keys), _CHUNK):
+            part = list(keys[start : start + _CHUNK])
+            marks = ",".join("?" * len(part))
+            query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"
+            for key, blob in self._database.execute(query, part):
+                found[key] = np.frombuffer(blob, np.float32)
+        return found
+
+    def put(self, keys: Sequence[str], vectors: Vectors) -> None:
+        """Keep one batch."""
+        rows = [
+            (key, vector.astype(np.float32).tobytes())
+            for key, vector in zip(keys, vectors, strict=True)
+        ]
+        with self._database:
+            self._database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+
+    def close(self) -> None:
+        """Close the database file."""
+        self._database.close()
+
+
+def vector_key(embedder: Embedder, prefix: str, text: str) -> str:
+    """Cache key of a passage: everything that can change its vector."""
+    return content_hash(embedder.provider, embedder.model, prefix, text)

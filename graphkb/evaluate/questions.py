@@ -1,0 +1,151 @@
+"""Evaluation questions: one JSON object a line, with the documents that answer it."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphkb.errors import InputError, UsageError
+from graphkb.types import Refused
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question and what answers it: document ids, paths or titles as the file gives them."""
+
+    id: str
+    query: str
+    relevant: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class QuestionSet:
+    """The questions of one file, and the lines that were not taken (``where`` is file:line)."""
+
+    questions: tuple[Question, ...]
+    refused: tuple[Refused, ...] = ()
+
+
+def read_questions(path: Path) -> QuestionSet:
+    """Questions of a jsonl file, ``{"id": …, "query": …, "relevant": [document, …]}`` a line.
+
+    A document is named by id, path or title. ``id`` may be left out (the line number then stands
+    for it); other keys are ignored and null entries of ``relevant`` dropped. Raises UsageError
+    when the file cannot be read, InputError when no line of it is usable.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file; give a questions file in JSON lines") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    questions: dict[str, Question] = {}
+    refused = []
+    # Not splitlines(): U+2028 may stand inside a JSON string.
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            question = _parse(line, str(number))
+            if question.id in questions:
+                raise InputError(f"id {question.id!r} is taken by an earlier line")
+        except InputError as error:
+            refused.append(Refused(f"{path}:{number}", str(error)))
+        else:
+            questions[question.id] = question
+    if not questions:
+        what = f"{refused[0].where}: {refused[0].reason}" if refused else f"{path}: empty file"
+        raise InputError(
+            f'{what}; a line looks like {{"id": "1", "query": "…", "relevant": ["title"]}}'
+        )
+    return QuestionSet(tuple(questions.values()), tuple(refused))
+
+
+def _parse(line: str, default_id: str) -> Question:
+    """One line as a question; InputError says what is wrong with it."""
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg} at column {error.colno}") from None
+    except RecursionError:
+        raise InputError("not usable JSON: nested too deeply") from None
+    if not isinstance(row, dict):
+        raise InputError(f"expected an object, found {line.strip()[:60]}")
+    query = row.get("query")
+    if not isinstance(query, str) or not query.strip():
+        raise InputError(f"no text under 'query' (keys: {', '.join(map(str, row)) or 'none'})")
+    identity = row.get("id")
+    if isinstance(identity, bool) or not isinstance(identity, str | int | None):
+        raise InputError(f"'id' must be text or a number, found {identity!r}")
+    return Question(default_id if identity is None else str(identity), query, _relevant(row))
+
+
+def _relevant(row: Mapping[str, Any]) -> tuple[str, ...]:
+    relevant = row.get("relevant")
+    items = [relevant] if isinstance(relevant, str) else [] if relevant is None else relevant
+    if not isinstance(items, list):
+        raise InputError(f"'relevant' must be a list, found {relevant!r}")
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, str | int | None):
+            raise InputError(f"'relevant' holds {item!r}; give document ids, paths or titles")
+    return tuple(dict.fromkeys(str(item) for item in items if item is not None))
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The relevant documents of one question, found in a knowledge base.
+
+    ``document_item`` maps each document that satisfies an item to that item's key (a document id),
+    so that any of several documents with the same title counts, and counts once. ``relevant`` are
+    the keys, ``unmatched`` the items that name no document; those stay in ``relevant`` under their
+    own text, because evidence that is not in the knowledge base cannot be retrieved.
+    """
+
+    document_item: Mapping[str, str]
+    labels: Mapping[str, str]
+    unmatched: tuple[str, ...]
+
+    @property
+    def relevant(self) -> tuple[str, ...]:
+        return tuple(self.labels)
+
+
+class DocumentNames:
+    """Finds documents by id, else by path, else by title (which several may share)."""
+
+    def __init__(self, documents: Iterable[tuple[str, str, str]]) -> None:
+        """``documents`` are (id, path, title)."""
+        self._by: tuple[dict[str, list[str]], ...] = ({}, {}, {})
+        for document_id, path, title in documents:
+            for names, name in zip(self._by, (document_id, path, title), strict=True):
+                names.setdefault(_normal(name), []).append(document_id)
+
+    def find(self, name: str) -> list[str]:
+        """Document ids that ``name`` stands for; empty when it names none."""
+        key = _normal(name)
+        return next((names[key] for names in self._by if key in names), [])
+
+    def judge(self, question: Question) -> Judgement:
+        """The documents of this knowledge base that answer ``question``."""
+        document_item: dict[str, str] = {}
+        labels: dict[str, str] = {}
+        unmatched = []
+        for item in question.relevant:
+            found = self.find(item)
+            if not found:
+                unmatched.append(item)
+            # Items that share a document are one piece of evidence.
+            taken = (document_item[document] for document in found if document in document_item)
+            key = next(taken, found[0] if found else f"unmatched:{item}")
+            labels.setdefault(key, item)
+            for document in found:
+                document_item.setdefault(document, key)
+        return Judgement(document_item, labels, tuple(unmatched))
+
+
+def _normal(name: str) -> str:
+    return unicodedata.normalize("NFC", name).strip()

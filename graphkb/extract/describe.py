@@ -1,0 +1,59 @@
+"""What the documents say of an entity, without a model: its defining sentence."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from graphkb.text.sentences import sentence_spans
+
+_MAX_LENGTH = 400
+
+
+def describe_entities(
+    entities: pl.DataFrame,
+    mentions: pl.DataFrame,
+    relationships: pl.DataFrame,
+    text_units: pl.DataFrame,
+) -> pl.DataFrame:
+    """``entities`` with ``description``: the first sentence of the unit that the entity titles.
+
+    Where no unit is titled by it, the strongest of its relationship descriptions; else empty.
+    """
+    titled = (
+        mentions.filter(pl.col("char_start") < 0)
+        .sort("entity_id", "text_unit_id")
+        .unique("entity_id", keep="first", maintain_order=True)
+        .join(
+            text_units.select(pl.col("id").alias("text_unit_id"), "text", "context"),
+            on="text_unit_id",
+        )
+        .filter(pl.col("context").str.starts_with(pl.col("surface")))
+    )
+    texts = [_first_sentence(text) for text in titled["text"].to_list()]
+    defined = titled.select("entity_id").with_columns(pl.Series("defined", texts, dtype=pl.String))
+    ends = pl.concat(
+        [
+            relationships.select(pl.col(end).alias("entity_id"), "weight", "description")
+            for end in ("source_id", "target_id")
+        ]
+    )
+    related = (
+        ends.sort(["entity_id", "weight", "description"], descending=[False, True, False])
+        .unique("entity_id", keep="first", maintain_order=True)
+        .select("entity_id", related=pl.col("description").str.split("\n").list.first())
+    )
+    return (
+        entities.join(defined, left_on="id", right_on="entity_id", how="left")
+        .join(related, left_on="id", right_on="entity_id", how="left")
+        .with_columns(description=pl.coalesce("defined", "related", pl.lit("")))
+        .drop("defined", "related")
+    )
+
+
+def _first_sentence(text: str) -> str:
+    """The first sentence of at least four characters, not a Markdown heading, cut to 400."""
+    for start, end in sentence_spans(text):
+        sentence = text[start:end]
+        if len(sentence) >= 4 and not sentence.startswith(("#", "|", "<!--")):
+            return sentence[:_MAX_LENGTH]
+    return ""

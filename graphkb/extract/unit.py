@@ -1,0 +1,224 @@
+"""Offline extraction of one text unit: its names, what connects them, and its claims."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from graphkb.extract import aliases, claims, context, han, kinds, latin
+from graphkb.text.language import has_han
+from graphkb.text.sentences import sentence_spans
+
+RELATED = "RELATED"
+_MAX_NAME = 120
+_MAX_DESCRIPTION = 200
+_MAX_TITLE_LINKS = 12
+_MAX_TITLE_WORDS = 10
+_SPACES = re.compile(r"\s+")
+
+TermHit = tuple[str, int, int]
+"""A term of the corpus and the span at which it stands in the unit's text."""
+
+
+@dataclass
+class Evidence:
+    """Rows of the three evidence tables, as tuples in the order of their columns."""
+
+    mentions: list[tuple[str, int, int, str, str, str, str | None]] = field(default_factory=list)
+    relationships: list[tuple[str, str, str, str, str, float, bool, int, int]] = field(
+        default_factory=list
+    )
+    claims: list[
+        tuple[str, str, str | None, str, str, str, str | None, str | None, str, int, int]
+    ] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Name:
+    start: int
+    end: int
+    name: str
+    type: str
+
+
+def extract_unit(
+    unit_id: str, text: str, above: str, hits: list[TermHit], with_claims: bool, into: Evidence
+) -> None:
+    """Append to ``into`` what one unit says; ``above`` is the unit's context, title first.
+
+    Depends on nothing but its arguments. Sentences are read in order; in each, the document's
+    title is taken to be the subject, the other names hang on it (the first strongest) and on
+    the name before them.
+    """
+    titles = context.title_names(above)
+    title = titles[0] if titles and len(titles[0].split()) <= _MAX_TITLE_WORDS else None
+    sentences = sentence_spans(text)
+    _add_titles(unit_id, titles, text[slice(*sentences[0])] if sentences else "", into)
+    for heading in context.parts(above)[1:]:
+        for name in _names(heading, []):
+            into.mentions.append((unit_id, -1, -1, name.name, name.name, name.type, None))
+    position = 0
+    hits = sorted(hits, key=lambda hit: hit[1])
+    for number, (start, end) in enumerate(sentences):
+        inside: list[TermHit] = []
+        while position < len(hits) and hits[position][1] < end:
+            term, a, b = hits[position]
+            if a >= start and b <= end:
+                inside.append((term, a - start, b - start))
+            position += 1
+        sentence = text[start:end]
+        names = _names(sentence, inside)
+        _add_mentions(unit_id, start, sentence, names, title if number == 0 else None, into)
+        _add_relationships(unit_id, start, end, sentence, names, title, into)
+        if with_claims:
+            _add_claim(unit_id, start, end, sentence, names, title, into)
+
+
+def _add_titles(unit_id: str, titles: list[str], definition: str, into: Evidence) -> None:
+    if not titles:
+        return
+    kind = kinds.guess_type(titles[0])
+    if kind == kinds.TERM:
+        kind = kinds.type_from_definition(definition) or kind
+    into.mentions.append((unit_id, -1, -1, titles[0], titles[0], kind, None))
+    for short in titles[1:]:
+        into.mentions.append((unit_id, -1, -1, short, short, kind, titles[0]))
+
+
+def _names(sentence: str, hits: list[TermHit]) -> list[_Name]:
+    """Names of a sentence by place, longest first at one place."""
+    chinese = has_han(sentence)
+    spans: dict[tuple[int, int], str] = {}
+    if chinese:
+        for start, end, flag in han.name_spans(sentence):
+            spans[start, end] = flag
+    for start, end in latin.code_spans(sentence):
+        spans.setdefault((start, end), kinds.CODE)
+    for start, end in latin.name_spans(sentence):
+        spans.setdefault((start, end), "")
+    if not chinese:
+        for start, end in latin.quoted_spans(sentence):
+            spans.setdefault((start, end), "")
+    for _, start, end in hits:
+        spans.setdefault((start, end), "")
+    names = []
+    for (start, end), flag in sorted(spans.items(), key=lambda item: (item[0][0], -item[0][1])):
+        name = _SPACES.sub(" ", sentence[start:end]).strip()
+        if 1 < len(name) <= _MAX_NAME and any(map(str.isalpha, name)):
+            kind = flag if flag.isupper() else kinds.guess_type(name, flag)
+            names.append(_Name(start, end, name, kind))
+    return names
+
+
+def _add_mentions(
+    unit_id: str,
+    offset: int,
+    sentence: str,
+    names: list[_Name],
+    defined: str | None,
+    into: Evidence,
+) -> None:
+    """Mentions of one sentence; ``defined`` is the title when this is the unit's first one."""
+    spans = [(name.start, name.end) for name in names]
+    second: dict[tuple[int, int], str] = {}
+    for first, alias in aliases.alias_pairs(sentence, spans):
+        second[alias] = _SPACES.sub(" ", sentence[slice(*first)])
+    if defined and names and _is_full_name(names[0].name, defined):
+        second.setdefault((names[0].start, names[0].end), defined)
+    for name in names:
+        alias_of = second.pop((name.start, name.end), None)
+        place = (offset + name.start, offset + name.end)
+        into.mentions.append(
+            (unit_id, *place, sentence[name.start : name.end], name.name, name.type, alias_of)
+        )
+    for (start, end), full in sorted(second.items()):
+        surface = sentence[start:end]
+        into.mentions.append(
+            (unit_id, offset + start, offset + end, surface, surface, kinds.guess_type(full), full)
+        )
+
+
+def _is_full_name(name: str, title: str) -> bool:
+    """True when a first sentence's first name is the title written out: more words, same ends."""
+    words, wanted = name.lower().split(), context.title_names(title)[-1].lower().split()
+    return (
+        len(words) > len(wanted) >= 2
+        and words[0][0].isalpha()
+        and words[-1] == wanted[-1]
+        and (words[0] == wanted[0] or wanted[0] in words)
+    )
+
+
+def _add_relationships(
+    unit_id: str,
+    start: int,
+    end: int,
+    sentence: str,
+    names: list[_Name],
+    title: str | None,
+    into: Evidence,
+) -> None:
+    """Title to each outermost name, and each outermost name to the next one."""
+    outer = _outermost(names)
+    best: dict[tuple[str, str], tuple[float, str]] = {}
+    place = 0
+    for name in outer[:_MAX_TITLE_LINKS]:
+        if title and name.name != title:
+            phrase = sentence[max(0, name.end - _MAX_DESCRIPTION) : name.end + 60]
+            best.setdefault((title, name.name), (1.0 / (1.0 + 0.3 * place), phrase.strip()))
+            place += 1
+    for left, right in pairwise(outer):
+        if left.name != right.name and right.start - left.end <= _MAX_DESCRIPTION:
+            pair = (left.name, right.name)
+            if pair not in best and pair[::-1] not in best:
+                best[pair] = (0.3, sentence[left.start : right.end])
+    for (source, target), (weight, phrase) in best.items():
+        text = _SPACES.sub(" ", phrase)
+        into.relationships.append(
+            (unit_id, source, target, text, RELATED, weight, False, start, end)
+        )
+
+
+def _outermost(names: list[_Name]) -> list[_Name]:
+    """Names that lie in no other one, in order."""
+    kept: list[_Name] = []
+    for name in names:
+        if not kept or name.start >= kept[-1].end:
+            kept.append(name)
+    return kept
+
+
+def _add_claim(
+    unit_id: str,
+    start: int,
+    end: int,
+    sentence: str,
+    names: list[_Name],
+    title: str | None,
+    into: Evidence,
+) -> None:
+    claim = claims.claim_of(sentence)
+    outer = _outermost(names)
+    if claim is None or not (outer or title):
+        return
+    subject = title if title and not has_han(sentence) else outer[0].name if outer else title
+    if subject is None:
+        return
+    target = next((name.name for name in outer if name.name != subject), None)
+    words = _SPACES.sub(" ", sentence).strip()
+    into.claims.append(
+        (
+            unit_id,
+            subject,
+            target,
+            claim.type,
+            words,
+            claim.status,
+            claim.start_date,
+            claim.end_date,
+            sentence,
+            start,
+            end,
+        )
+    )

@@ -1,0 +1,82 @@
+"""Sources of all files to the documents table: identity, duplicates, language."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from graphkb.tables import TABLES, content_hash
+from graphkb.text.language import detect_language
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """The documents by path and row, the copies that were left out, and what to warn of.
+
+    ``duplicates`` pairs the path of a copy with the path of the document that was kept.
+    """
+
+    documents: pl.DataFrame
+    duplicates: list[tuple[str, str]]
+    warnings: tuple[str, ...]
+
+
+def assemble_documents(sources: pl.DataFrame) -> Assembled:
+    """Every source once, in the columns of the documents table, ordered by path and row.
+
+    The id is the source's own where it has one, else its content hash. Of sources with the
+    same content and the same or no own id the first is kept, the other paths stand in its
+    metadata under ``duplicate_paths``. Where one own id has several contents the first keeps
+    it and the others get their content hash.
+    """
+    kept: dict[str, dict[str, Any]] = {}
+    by_content: dict[tuple[str | None, str], dict[str, Any]] = {}
+    duplicates: list[tuple[str, str]] = []
+    warnings: list[str] = []
+    for source in sources.sort("path", "row").iter_rows(named=True):
+        own_id, digest = source["own_id"], source["content_hash"]
+        first = by_content.get((own_id, digest))
+        if first is None and own_id in kept:
+            first = by_content.get((None, digest))
+            if first is None or first["id"] != digest:
+                first = None
+                warnings.append(_id_warning(source, kept[own_id]))
+        if first is not None:
+            duplicates.append((source["path"], first["path"]))
+            first["copies"].add(source["path"])
+            continue
+        document_id = own_id if own_id is not None and own_id not in kept else digest
+        while document_id in kept:
+            document_id = content_hash(document_id, source["path"], str(source["row"]))
+        document = {**source, "id": document_id, "copies": set()}
+        kept[document_id] = document
+        by_content[own_id, digest] = document
+        if document_id == digest:
+            by_content.setdefault((None, digest), document)
+    return Assembled(_frame(list(kept.values())), duplicates, tuple(warnings))
+
+
+def _id_warning(source: dict[str, Any], first: dict[str, Any]) -> str:
+    return (
+        f"the id {source['own_id']!r} of {source['path']} (row {source['row'] + 1}) is already "
+        f"that of {first['path']} (row {first['row'] + 1}) with other content; it got a content "
+        "hash as id, give it an id of its own"
+    )
+
+
+def _frame(documents: list[dict[str, Any]]) -> pl.DataFrame:
+    columns: dict[str, list[Any]] = {name: [] for name in TABLES["documents"].schema}
+    for number, document in enumerate(documents):
+        for name in columns.keys() & document.keys():
+            columns[name].append(document[name])
+        columns["human_readable_id"].append(number)
+        columns["language"].append(detect_language(document["text"]))
+        copies = document["copies"] - {document["path"]}
+        if copies:
+            metadata = json.loads(document["metadata"])
+            metadata["duplicate_paths"] = sorted(copies)
+            columns["metadata"][-1] = json.dumps(metadata, ensure_ascii=False, sort_keys=True)
+    return pl.DataFrame(columns, schema=TABLES["documents"].schema)

@@ -1,0 +1,60 @@
+"""Documents to text units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from graphkb.ingest.chunkers import CHUNKERS
+from graphkb.ingest.chunkers.piece import Budget, Piece
+from graphkb.settings import Chunks
+from graphkb.tables import TABLES, content_hash
+from graphkb.text.language import detect_language
+
+_SEPARATOR = " › "
+_LONGEST_NAME = 200
+
+
+def cut_documents(documents: pl.DataFrame, options: Chunks) -> pl.DataFrame:
+    """The text units of every document, in document order, then by place.
+
+    A unit's text is exactly ``text[char_start:char_end]`` of its document, trimmed, of at most
+    ``options.size`` tokens; together the units hold every visible character. A document's units
+    depend on nothing but its own row.
+    """
+    budget = Budget(options.size, options.overlap)
+    columns: dict[str, list[Any]] = {name: [] for name in TABLES["text_units"].schema}
+    for document_id, title, text, media_type in documents.select(
+        "id", "title", "text", "media_type"
+    ).iter_rows():
+        pieces = CHUNKERS[media_type](text, budget)
+        for index, piece in enumerate(pieces):
+            unit = text[piece.start : piece.end]
+            place = str(piece.start), str(piece.end)
+            columns["id"].append(content_hash(document_id, *place, unit))
+            columns["human_readable_id"].append(len(columns["human_readable_id"]))
+            columns["text"].append(unit)
+            columns["n_tokens"].append(piece.n_tokens)
+            columns["document_id"].append(document_id)
+            columns["heading_path"].append(list(piece.heading_path))
+            columns["index"].append(index)
+            columns["char_start"].append(piece.start)
+            columns["char_end"].append(piece.end)
+            columns["kind"].append(piece.kind)
+            columns["context"].append(_context(title, piece, options))
+            columns["language"].append(detect_language(unit))
+    n_units = len(columns["id"])
+    for name in ("page_start", "page_end", "parent_id"):
+        columns[name] = [None] * n_units
+    return pl.DataFrame(columns, schema=TABLES["text_units"].schema)
+
+
+def _context(title: str, piece: Piece, options: Chunks) -> str:
+    """Title › headings, then the header rows of the table the unit continues."""
+    if options.context == "none":
+        return ""
+    title = " ".join(title.split())
+    names = [title, *(heading for heading in piece.heading_path if heading != title)]
+    line = _SEPARATOR.join(name[:_LONGEST_NAME] for name in names if name)
+    return f"{line}\n{piece.header}" if piece.header else line

@@ -1,0 +1,16 @@
+"""One module a way of cutting; ``CHUNKERS`` says which a media type gets."""
+
+from graphkb.ingest.chunkers.heading import cut_markdown
+from graphkb.ingest.chunkers.piece import Chunker
+from graphkb.ingest.chunkers.token import cut_plain
+
+# Rows hold Markdown as often as plain text, and plain text has no structure to be misread.
+CHUNKERS: dict[str, Chunker] = {
+    "text/plain": cut_plain,
+    "text/markdown": cut_markdown,
+    "text/html": cut_markdown,
+    "text/csv": cut_markdown,
+    "text/tab-separated-values": cut_markdown,
+    "application/json": cut_markdown,
+    "application/x-ndjson": cut_markdown,
+}

@@ -1,0 +1,53 @@
+"""What chunkers work with and give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Most tokens a unit holds and the tokens it may repeat from the one before."""
+
+    size: int
+    overlap: int
+
+    @property
+    def small(self) -> int:
+        """Below this many tokens a section is too little to stand alone."""
+        return self.size // 4
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A span of the document that becomes a unit; never blank, trimmed at both ends.
+
+    ``n_tokens`` is counted on the span itself; ``kind`` is prose, table or code; ``header``
+    holds the header rows of a table whose later rows these are.
+    """
+
+    start: int
+    end: int
+    n_tokens: int
+    kind: str = "prose"
+    heading_path: tuple[str, ...] = ()
+    header: str = ""
+
+
+Chunker = Callable[[str, Budget], list[Piece]]
+
+
+def trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without white space at its ends; empty at ``start`` where there is nothing else."""
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    while start < end and text[start].isspace():
+        start += 1
+    return start, end
+
+
+def kind_of(kinds: Iterable[str]) -> str:
+    """Table or code where there is nothing else but headings, else prose."""
+    found = set(kinds) - {"heading", "blank"}
+    return found.pop() if found in ({"table"}, {"code"}) else "prose"

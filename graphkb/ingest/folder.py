@@ -1,0 +1,147 @@
+"""The files of the input folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from graphkb.errors import InputError
+from graphkb.ingest.records import SourceFile
+from graphkb.settings import Input
+
+_NEVER = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
+
+
+def list_files(folder: Path, options: Input) -> list[SourceFile]:
+    """Every file below ``folder`` that the patterns let through, at any depth, by path.
+
+    Hidden files and folders, Thumbs.db, ``~$`` lock files and __MACOSX are left out. A pattern
+    without ``/`` matches names at any depth, one with ``/`` the path below the folder; one that
+    names a folder takes all below it. Links to folders inside are not followed (they are met
+    anyway); other folders are read once however many links lead there. What cannot be opened
+    is listed too, so that reading it says why.
+
+    Raises InputError where the folder is missing or is a file.
+    """
+    if not folder.exists():
+        raise InputError(
+            f"the input folder {_shown(str(folder))} does not exist; "
+            "create it and put documents in, or change the setting input.folder"
+        )
+    if not folder.is_dir():
+        raise InputError(
+            f"the input folder {_shown(str(folder))} is a file; "
+            "move the file into a folder and set input.folder to that folder"
+        )
+    include = [_pattern(pattern) for pattern in options.include]
+    exclude = [_pattern(pattern) for pattern in options.exclude]
+    files = [
+        file
+        for file in _walk(folder)
+        if any(pattern.fullmatch(file.path) for pattern in include)
+        and not any(pattern.fullmatch(file.path) for pattern in exclude)
+    ]
+    return sorted(files, key=lambda file: (file.path, os.fsencode(file.location)))
+
+
+def _walk(folder: Path) -> list[SourceFile]:
+    root = os.path.realpath(folder)
+    seen = {root}
+    stack = [(str(folder), "")]
+    files: list[SourceFile] = []
+    while stack:
+        location, below = stack.pop()
+        try:
+            with os.scandir(location) as found:
+                entries = sorted(found, key=lambda entry: os.fsencode(entry.name))
+        except OSError:
+            if below:
+                files.append(SourceFile(_shown(below), Path(location), 0))
+                continue
+            raise InputError(
+                f"the input folder {_shown(location)} cannot be opened; check its permissions"
+            ) from None
+        for entry in entries:
+            if _is_left_out(entry.name):
+                continue
+            path = f"{below}/{entry.name}" if below else entry.name
+            if _is_folder(entry):
+                if _is_new_folder(entry, root, seen):
+                    stack.append((entry.path, path))
+            else:
+                files.append(SourceFile(_shown(path), Path(entry.path), _size(entry)))
+    return files
+
+
+def _is_left_out(name: str) -> bool:
+    return name.startswith((".", "~$")) or name.casefold() in _NEVER
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_new_folder(entry: os.DirEntry[str], root: str, seen: set[str]) -> bool:
+    """False for a linked folder that is met elsewhere, so that loops of links end."""
+    if not entry.is_symlink():
+        return True
+    real = os.path.realpath(entry.path)
+    inside = real == root or real.startswith(root.rstrip(os.sep) + os.sep)
+    above = root.startswith(real.rstrip(os.sep) + os.sep)
+    if inside or above or any(real.startswith(other + os.sep) for other in seen - {root}):
+        return False
+    if real in seen:
+        return False
+    seen.add(real)
+    return True
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat().st_size
+    except OSError:
+        return 0
+
+
+def _shown(name: str) -> str:
+    """The name as valid text: bytes that are not UTF-8 become ``\\xNN``."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace").replace(os.sep, "/")
+
+
+@lru_cache(maxsize=256)
+def _pattern(pattern: str) -> re.Pattern[str]:
+    """A glob as a regular expression over the path below the folder."""
+    pattern = pattern.replace("\\", "/").removeprefix("./").lstrip("/")
+    below = pattern.endswith("/")
+    pattern = pattern.rstrip("/")
+    prefix = "" if "/" in pattern else r"(?:.*/)?"
+    parts = re.findall(r"\*\*/|\*\*|\*|\?|\[!?[^\]/]+\]|.", pattern, re.DOTALL)
+    body = "".join(_glob_part(part) for part in parts)
+    return re.compile(prefix + body + (r"/.*" if below else r"(?:/.*)?"), re.DOTALL)
+
+
+def _glob_part(part: str) -> str:
+    if part == "**/":
+        return r"(?:.*/)?"
+    if part == "**":
+        return r".*"
+    if part == "*":
+        return r"[^/]*"
+    if part == "?":
+        return r"[^/]"
+    if len(part) > 2 and part.startswith("["):
+        inside = part[1:-1]
+        negated = inside.startswith("!")
+        characters = re.sub(r"([\\\[\]^&~|])", r"\\\1", inside[negated:])
+        # A range written backwards ([z-a]) is no range; its characters are then meant as such.
+        if re.search(r"(.)-(.)", characters) and any(
+            a > b for a, b in re.findall(r"(.)-(.)", characters)
+        ):
+            characters = characters.replace("-", r"\-")
+        return f"[{'^' if negated else ''}{characters}]"
+    return re.escape(part)

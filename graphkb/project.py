@@ -1,0 +1,290 @@
+"""A project: a folder with settings, prompts, input, output and cache, and what one does with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphkb import __version__
+from graphkb.errors import NotIndexedError, UsageError
+from graphkb.settings import FILE_NAME, Settings, load_settings
+from graphkb.types import Answer, Hits, IndexResult, Progress, no_progress
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import polars as pl
+
+    from graphkb.evaluate.run import Evaluation
+    from graphkb.search.snapshot import Snapshot
+
+
+def open(root: str | Path = ".", overrides: Sequence[str] = ()) -> Project:
+    """The project at ``root``; ``overrides`` are ``section.key=value`` strings.
+
+    Raises UsageError when ``root`` is not a folder, SettingsError when its settings are wrong.
+    """
+    return Project(root, overrides)
+
+
+class Project:
+    """One knowledge base. Reading methods see the last committed version at the time of the call.
+
+    Safe inside a running event loop (notebooks, servers); ``aquery`` and ``asearch`` do not block it.
+    """
+
+    methods: tuple[str, ...] = ("auto", "local", "global", "hybrid")
+    search_methods: tuple[str, ...] = ("hybrid", "lexical", "dense", "graph")
+
+    def __init__(self, root: str | Path = ".", overrides: Sequence[str] = ()) -> None:
+        self.root = Path(root)
+        if not self.root.is_dir():
+            found = "is a file" if self.root.exists() else "does not exist"
+            raise UsageError(
+                f"{self.root}: {found}; give a project folder, or make one with: graphkb init {root}"
+            )
+        self.settings: Settings = load_settings(self.root, list(overrides))
+        self.output = self.root / "output"
+        self._snapshot: Snapshot | None = None
+
+    def __repr__(self) -> str:
+        return f"Project({str(self.root)!r})"
+
+    def __enter__(self) -> Project:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of opened tables."""
+        self._snapshot = None
+
+    def index(
+        self,
+        progress: Progress = no_progress,
+        *,
+        embed: str | None = None,
+        rebuild: bool = False,
+        on_commit: Callable[[IndexResult], None] = lambda result: None,
+    ) -> IndexResult:
+        """Bring the knowledge base up to date with the input folder; resumes where it stopped.
+
+        ``embed`` (later, now, off) overrides ``embed.when``; ``rebuild`` starts from nothing.
+        ``on_commit`` is called after each commit: the first makes the lexical and graph legs
+        searchable, the second adds the vectors.
+        """
+        from graphkb.pipeline import run_index
+
+        settings = self.settings
+        if embed is not None:
+            if embed not in ("later", "now", "off"):
+                raise UsageError(f"embed {embed!r}: use later, now or off")
+            update = settings.embed.model_copy(update={"when": embed})
+            settings = settings.model_copy(update={"embed": update})
+        return run_index(
+            self.root, settings, progress=progress, rebuild=rebuild, on_commit=on_commit
+        )
+
+    def _current(self) -> Snapshot:
+        """The snapshot of the last committed version, kept while that version is current."""
+        from graphkb.pipeline import read_dictionary
+        from graphkb.search.snapshot import Snapshot
+        from graphkb.store.manifest import read_manifest
+
+        manifest = read_manifest(self.output)
+        if manifest is None:
+            raise NotIndexedError(
+                f"{self.root}: nothing is indexed yet; run: graphkb index --root {self.root}"
+            )
+        known = self._snapshot
+        if known is None or known.manifest.version != manifest.version:
+            dictionary = read_dictionary(self.root, self.settings)
+            self._snapshot = known = Snapshot(self.root, manifest, self.settings, dictionary)
+        return known
+
+    def _with_text(self) -> Snapshot:
+        snapshot = self._current()
+        if not snapshot.manifest.counts.get("text_units"):
+            raise NotIndexedError(
+                f"{self.root}: the index is empty; put documents into "
+                f"{self.root / self.settings.input.folder} and run graphkb index"
+            )
+        return snapshot
+
+    def search(self, question: str, top_k: int | None = None, method: str = "hybrid") -> Hits:
+        """Ranked text units, best first. Raises UsageError for a blank question, an unknown
+        method or a ``top_k`` outside 1–1000; NotIndexedError before the first index run."""
+        from graphkb.query.route import clean_question
+        from graphkb.search.hybrid import search
+
+        wanted = self.settings.search.top_k if top_k is None else top_k
+        if not 1 <= wanted <= 1000:
+            raise UsageError(f"top_k {wanted}: use a number from 1 to 1000")
+        return search(self._with_text(), clean_question(question), wanted, method)
+
+    async def asearch(
+        self, question: str, top_k: int | None = None, method: str = "hybrid"
+    ) -> Hits:
+        """:meth:`search` without blocking the running event loop."""
+        return await asyncio.to_thread(self.search, question, top_k, method)
+
+    def query(self, question: str, method: str = "auto") -> Answer:
+        """The answer to a question with citations; see :func:`~graphkb.query.answer.answer_question`."""
+        from graphkb.query.answer import answer_question
+        from graphkb.query.route import clean_question
+
+        clean_question(question)
+        return answer_question(self._with_text(), question, method)
+
+    async def aquery(self, question: str, method: str = "auto") -> Answer:
+        """:meth:`query` without blocking the running event loop."""
+        return await asyncio.to_thread(self.query, question, method)
+
+    def eval(
+        self, path: str | Path, methods: Sequence[str] | None = None, ks: Sequence[int] = (1, 5, 8)
+    ) -> Evaluation:
+        """Retrieval quality on a file of questions; see :mod:`graphkb.evaluate`."""
+        from graphkb.evaluate.questions import read_questions
+        from graphkb.evaluate.run import run_evaluation
+
+        return run_evaluation(
+            self, read_questions(Path(path)), list(methods or self.search_methods), list(ks)
+        )
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table in GraphRAG's shape where there is one (see ``graphkb tables``), else as stored.
+
+        Raises UsageError for an unknown name.
+        """
+        from graphkb.store.parquet import parquet_view
+        from graphkb.tables import PARQUET, TABLES
+
+        if name not in TABLES:
+            raise UsageError(f"unknown table {name!r}; known: {', '.join(TABLES)}")
+        store = self._current().store
+        return parquet_view(store)[name] if name in PARQUET else store.read(name)
+
+    def graph(self) -> nx.Graph[str]:
+        """The entity graph as networkx: nodes are entity titles, edges carry weight and description."""
+        import networkx as nx
+
+        store = self._current().store
+        graph: nx.Graph[str] = nx.Graph()
+        nodes = store.read("nodes").rename({"entity_id": "id"})
+        for row in store.read("entities").join(nodes, on="id", how="left").to_dicts():
+            graph.add_node(
+                row["title"],
+                **{key: row[key] for key in ("id", "type", "description", "rank", "community")},
+            )
+        for row in store.read("relationships").to_dicts():
+            graph.add_edge(
+                row["source"],
+                row["target"],
+                weight=row["weight"],
+                description=row["description"],
+                type=row["type"],
+            )
+        return graph
+
+    def status(self) -> dict[str, Any]:
+        """What is indexed: counts, version, model, sizes on disk; version 0 before the first run."""
+        from graphkb.store.manifest import read_manifest
+
+        manifest = read_manifest(self.output)
+        counts: Mapping[str, int] = manifest.counts if manifest else {}
+        embedding = manifest.embedding if manifest else {}
+        return {
+            "root": str(self.root),
+            "version": manifest.version if manifest else 0,
+            "committed_at": manifest.committed_at if manifest else None,
+            **{
+                name: counts.get(name, 0)
+                for name in (
+                    "documents", "text_units", "entities", "relationships", "covariates",
+                    "communities", "community_reports", "vectors",
+                )
+            },
+            "embedding_model": (
+                f"{embedding['provider']}/{embedding['model']}" if embedding else None
+            ),
+            "sizes": self._sizes(manifest is not None),
+            "stale": self._is_stale(),
+            "graphkb_version": __version__,
+        }  # fmt: skip
+
+    def _sizes(self, indexed: bool) -> dict[str, int]:
+        """Bytes on disk by part."""
+
+        def size(path: Path) -> int:
+            if path.is_file():
+                return path.stat().st_size
+            return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+
+        sizes = {
+            "input": size(self.root / self.settings.input.folder),
+            "cache": size(self.root / "cache"),
+        }
+        if indexed:
+            sizes["tables"] = size(self.output / "lancedb")
+            sizes["graph"] = size(self.output / "graph")
+            sizes["parquet"] = sum(size(path) for path in self.output.glob("*.parquet"))
+        return sizes
+
+    def _is_stale(self) -> bool:
+        """True when the input folder differs from what is indexed (by path and content)."""
+        from graphkb.ingest.read import file_hash, list_files
+        from graphkb.store.manifest import read_manifest
+
+        manifest = read_manifest(self.output)
+        folder = self.root / self.settings.input.folder
+        if manifest is None or not folder.is_dir():
+            return True
+        sources = self._current().store.read("sources", ("path", "file_hash"))
+        known = {*sources.iter_rows(), *map(tuple, manifest.notes.get("refused", ()))}
+        files = {(file.path, file_hash(file)) for file in list_files(folder, self.settings.input)}
+        return known != files
+
+
+def init_project(root: str | Path, sample: bool = False, force: bool = False) -> list[Path]:
+    """Make a project at ``root``: settings.yaml, prompts/, input/, .env; with ``sample`` also
+    the sample documents. Returns the files made. Raises UsageError when settings.yaml is there
+    already, unless ``force``; existing documents and .env are never overwritten.
+    """
+    from graphkb.llm.prompts import shipped_folder
+    from graphkb.settings import settings_yaml
+
+    root = Path(root)
+    if root.exists() and not root.is_dir():
+        raise UsageError(f"{root}: is a file; give a folder")
+    if (root / FILE_NAME).exists() and not force:
+        raise UsageError(f"{root / FILE_NAME}: exists already; use --force to write it anew")
+    made: list[Path] = []
+
+    def put(path: Path, data: bytes, overwrite: bool) -> None:
+        if overwrite or not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            made.append(path)
+
+    put(root / FILE_NAME, settings_yaml().encode(), True)
+    put(root / ".env", b"# Keys for settings.yaml: write api_key: ${OPENAI_API_KEY} there.\n", False)
+    put(root / ".gitignore", b".env\noutput/\ncache/\n", False)
+    (root / "input").mkdir(parents=True, exist_ok=True)
+    for part, wanted in (("prompts", True), ("input", sample)):
+        if wanted:
+            for relative, data in _files_below(shipped_folder(part)):
+                put(root / part / relative, data, force and part == "prompts")
+    return made
+
+
+def _files_below(folder: Any, prefix: str = "") -> list[tuple[str, bytes]]:
+    """Files of a resource folder, sorted, with paths relative to it."""
+    found: list[tuple[str, bytes]] = []
+    for item in sorted(folder.iterdir(), key=lambda entry: str(entry.name)):
+        if item.is_dir():
+            found.extend(_files_below(item, f"{prefix}{item.name}/"))
+        else:
+            found.append((f"{prefix}{item.name}", item.read_bytes()))
+    return found

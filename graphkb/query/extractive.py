@@ -1,0 +1,190 @@
+"""Answers without a model: the sentences that cover the question best, word for word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from graphkb.search.snapshot import Snapshot
+from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens
+from graphkb.text.sentences import sentence_spans
+from graphkb.types import Passage
+
+# What a question word covered by title or heading is worth beside one in the sentence itself.
+_CONTEXT_SHARE = 0.6
+# What a sentence gains by naming something that an earlier chosen sentence introduced.
+_BRIDGE_SHARE = 0.25
+# What a sentence gains by holding the kind of thing asked for (a date, a number).
+_KIND_SHARE = 0.2
+# A further sentence must bring this share of what the best one brought.
+_LEAST_GAIN = 0.2
+# A passage far below the best one still counts this much.
+_LEAST_PRIOR = 0.25
+
+_FOREIGN_PASSAGES, _FOREIGN_SENTENCES, _FOREIGN_QUOTES = 3, 40, 3
+
+_WHEN = re.compile(
+    r"\b(?:when|what (?:date|year|day|time)|which year)\b|何时|什么时候|哪年|哪天|日期|几月"
+)
+_HOW_MANY = re.compile(
+    r"\bhow (?:many|much|long|often|old|tall|far)\b|多少|几[个人名家次天年]|多久|多大|价格|费用"
+)
+_DATE = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\d{1,2}\s*月|\d{4}\s*年")
+_NUMBER = re.compile(r"\d")
+_HEADING = re.compile(r"#{1,6}\s+(.*)")
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A sentence of a passage; ``start`` and ``end`` are offsets in the document's text."""
+
+    passage: Passage
+    start: int
+    end: int
+    text: str
+    score: float
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    quote: Quote
+    own: frozenset[str]
+    context: frozenset[str]
+    prior: float
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("english")
+
+
+@lru_cache(maxsize=65_536)
+def _stem(token: str) -> str:
+    return str(_stemmer().stemWord(token)) if token.isascii() and token.isalpha() else token
+
+
+def _stems(text: str, dictionary: Sequence[str]) -> frozenset[str]:
+    return frozenset(_stem(token) for token in search_tokens(text, dictionary))
+
+
+def choose_quotes(
+    snapshot: Snapshot, question: str, passages: Sequence[Passage], limit: int
+) -> list[Quote]:
+    """Up to ``limit`` sentences in the order chosen: each adds the most question words not yet
+    covered (weighted by idf), or links to what an earlier sentence introduced.
+
+    Greedy maximum coverage (Nemhauser, Wolsey, Fisher 1978) with a bridge term, so that a chain
+    of facts over several documents is quoted link by link; deterministic.
+    """
+    weights = snapshot.vocabulary.idf(query_tokens(question, snapshot.dictionary))
+    idf: dict[str, float] = {}
+    for token, weight in weights.items():
+        idf[_stem(token)] = max(idf.get(_stem(token), 0.0), weight)
+    total = sum(idf.values()) or 1.0
+    candidates = _candidates(snapshot, question, passages)
+    chosen: list[Quote] = []
+    covered: set[str] = set()
+    introduced: set[str] = set()
+    first = 0.0
+    while candidates and len(chosen) < limit:
+        gains = [_gain(candidate, idf, covered, introduced, total) for candidate in candidates]
+        best = max(range(len(gains)), key=lambda i: (gains[i], -i))
+        if gains[best] <= 0 or (chosen and gains[best] < _LEAST_GAIN * first):
+            break
+        first = first or gains[best]
+        candidate = candidates.pop(best)
+        chosen.append(replace(candidate.quote, score=gains[best]))
+        covered |= candidate.own & idf.keys()
+        introduced |= {token for token in candidate.own - idf.keys() if _is_telling(token)}
+        candidates = [c for c in candidates if not _repeats(c, chosen)]
+    return chosen
+
+
+def choose_foreign_quotes(
+    snapshot: Snapshot, question: str, passages: Sequence[Passage]
+) -> list[Quote]:
+    """The sentences closest to the question by embedding, for passages in another language."""
+    embedder = snapshot.embedder
+    quotes = [
+        candidate.quote
+        for candidate in _candidates(snapshot, question, passages[:_FOREIGN_PASSAGES])
+    ][:_FOREIGN_SENTENCES]
+    if embedder is None or not quotes:
+        return quotes[:1]
+    texts = [f"{quote.passage.title} {quote.text}" for quote in quotes]
+    scores = embedder.embed_passages(texts) @ embedder.embed_query(question)
+    order = sorted(range(len(quotes)), key=lambda i: (-float(scores[i]), i))
+    return [replace(quotes[i], score=float(scores[i])) for i in order[:_FOREIGN_QUOTES]]
+
+
+def _candidates(
+    snapshot: Snapshot, question: str, passages: Sequence[Passage]
+) -> list[_Candidate]:
+    asked = question.lower()
+    asks_when = _WHEN.search(asked) is not None
+    asks_number = _HOW_MANY.search(asked) is not None
+    top = max((passage.score for passage in passages), default=0.0) or 1.0
+    found: list[_Candidate] = []
+    for passage in passages:
+        above = _stems(f"{passage.title}\n{passage.heading}", snapshot.dictionary)
+        context = above
+        prior = max(passage.score / top, _LEAST_PRIOR)
+        for start, end in sentence_spans(passage.text):
+            text = passage.text[start:end]
+            heading = _HEADING.fullmatch(text)
+            if heading:
+                context = above | _stems(heading.group(1), snapshot.dictionary)
+                continue
+            if not _is_quotable(text):
+                continue
+            fits = (asks_when and _DATE.search(text)) or (asks_number and _NUMBER.search(text))
+            quote = Quote(passage, passage.char_start + start, passage.char_start + end, text, 0.0)
+            own = _stems(text, snapshot.dictionary)
+            found.append(_Candidate(quote, own, context, prior * (1 + _KIND_SHARE * bool(fits))))
+    return found
+
+
+def _gain(
+    candidate: _Candidate,
+    idf: dict[str, float],
+    covered: set[str],
+    introduced: set[str],
+    total: float,
+) -> float:
+    own = sum(w for token, w in idf.items() if token in candidate.own and token not in covered)
+    context = sum(
+        w for token, w in idf.items()
+        if token in candidate.context and token not in candidate.own and token not in covered
+    )  # fmt: skip
+    if own <= 0 and context <= 0:
+        return 0.0
+    bridge = _BRIDGE_SHARE if candidate.own & introduced else 0.0
+    return candidate.prior * ((own + _CONTEXT_SHARE * context) / total + bridge)
+
+
+def _is_quotable(text: str) -> bool:
+    """Table rules and scraps are not sentences worth quoting."""
+    stripped = text.strip()
+    return len(stripped) >= 6 and not set(stripped) <= set("|-: *_=")
+
+
+def _is_telling(token: str) -> bool:
+    return token not in STOP_WORDS and (len(token) > 3 or (not token.isascii() and len(token) > 1))
+
+
+def _repeats(candidate: _Candidate, chosen: Sequence[Quote]) -> bool:
+    quote = candidate.quote
+    return any(
+        quote.text == other.text
+        or (
+            quote.passage.document_id == other.passage.document_id
+            and quote.start < other.end
+            and other.start < quote.end
+        )
+        for other in chosen
+    )

@@ -1,0 +1,229 @@
+"""The global method: map over community reports, reduce to the points that matter.
+
+After GraphRAG's global search (Edge et al., 2024): the reports of the leaf cover at one level
+are read, each gives scored points (its findings), and the best points over all reports make
+the answer. Without a model a point's score comes from the words it shares with the question
+and from its report's rank; a question without content words is answered by rank alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from graphkb.errors import NotIndexedError
+from graphkb.graph.communities import leaf_cover
+from graphkb.query.evidence import Evidence, measure_evidence
+from graphkb.query.pack import fit, passage_cost
+from graphkb.search.hybrid import Retrieval, retrieve
+from graphkb.search.snapshot import Snapshot, heading_of
+from graphkb.text.segment import query_tokens, search_tokens
+from graphkb.text.sentences import sentence_spans
+from graphkb.types import Context, Passage, Step
+
+# Words by which a question asks about the whole; they select no report.
+_THEME_WORDS = frozenset(
+    "main major key overall common general top theme themes topic topics idea ideas overview "
+    "summary summarize summarise documents document collection corpus knowledge base describe "
+    "主要 主题 总体 整体 概述 概括 总结 综述 归纳 内容 文档 资料 知识库 之间 联系 方面 情况".split()
+)
+
+# What a report's place in the collection counts beside its words, and how many text units of
+# the question are looked up for reports that say the same in other words.
+_RANK_SHARE = 0.3
+_UNIT_SHARE = 0.5
+_UNITS = 20
+
+_POINTS = 8
+# A community gives at most this many points, so that an answer covers the collection.
+_POINTS_EACH = 2
+
+
+@dataclass(frozen=True)
+class _Point:
+    report: int
+    text: str
+    text_unit_ids: tuple[str, ...]
+    score: float
+
+
+def global_context(snapshot: Snapshot, question: str) -> Context:
+    """The best findings of the community reports, each as sentences of its text units."""
+    started = time.perf_counter()
+    options = snapshot.settings.global_search
+    reports = _cover_reports(snapshot, options.community_level, options.max_reports)
+    if not reports:
+        raise NotIndexedError(
+            f"{snapshot.root}: there are no community reports (the graph has no communities); "
+            "use --method hybrid"
+        )
+    found = retrieve(snapshot, question, _UNITS)
+    wanted = [t for t in query_tokens(question, snapshot.dictionary) if t not in _THEME_WORDS]
+    relevance = _relevance(snapshot, reports, wanted, found)
+    points = _points(snapshot, reports, wanted, relevance)
+    chosen = _reduce(points)
+    passages = _passages(snapshot, chosen)
+    kept, n_tokens = fit(passages, options.max_context_tokens, passage_cost, at_least=1)
+    read = [reports[number] for number in dict.fromkeys(point.report for point in chosen)]
+    generic = not wanted or max(relevance.values()) <= 0
+    step = Step(
+        "map and reduce",
+        f"{len(reports)} reports, {len(points)} points, {len(chosen)} kept"
+        + ("; by rank, the question has no content words" if generic else ""),
+        time.perf_counter() - started,
+    )
+    evidence = (
+        Evidence(1.0, "the question is about the whole collection")
+        if generic
+        else measure_evidence(snapshot, question, kept, found)
+    )
+    return Context(
+        method="global",
+        passages=tuple(kept),
+        evidence=evidence.value,
+        n_tokens=n_tokens,
+        reports=tuple(
+            {key: row[key] for key in ("community", "level", "title", "summary", "rank")}
+            for row in read
+        ),
+        trace=(*found.trace, step, Step("evidence", evidence.reason, 0.0)),
+        warnings=found.warnings,
+    )
+
+
+def _cover_reports(snapshot: Snapshot, level: int, limit: int) -> dict[int, dict[str, Any]]:
+    """Reports of the leaf cover at ``level`` by community, the highest-ranked ``limit``."""
+    cover = leaf_cover(snapshot.store.read("communities"), level)
+    found = snapshot.store.where_numbers("community_reports", "community", cover)
+    ranked = found.sort(["rank", "community"], descending=[True, False]).head(limit)
+    return {row["community"]: row for row in ranked.to_dicts()}
+
+
+def _relevance(
+    snapshot: Snapshot,
+    reports: Mapping[int, Mapping[str, Any]],
+    wanted: Sequence[str],
+    found: Retrieval,
+) -> dict[int, float]:
+    """Per report in [0, 1]: words shared with the question, and text units that answer it."""
+    words = _overlap(
+        {
+            number: search_tokens(f"{row['title']}\n{row['full_content']}", snapshot.dictionary)
+            for number, row in reports.items()
+        },
+        wanted,
+    )
+    weights = {unit.text_unit_id: 1 / unit.rank for unit in found.units}
+    members = snapshot.store.where(
+        "mentions", "text_unit_id", weights, ("entity_id", "text_unit_id")
+    ).unique()
+    communities = snapshot.store.read("communities", ("community", "entity_ids")).filter(
+        pl.col("community").is_in(list(reports))
+    )
+    pairs = communities.explode("entity_ids").join(
+        members, left_on="entity_ids", right_on="entity_id"
+    )
+    near: Counter[int] = Counter()
+    for row in pairs.select("community", "text_unit_id").unique().sort("community").to_dicts():
+        near[row["community"]] += weights[row["text_unit_id"]]  # type: ignore[assignment]
+    most = max(near.values(), default=0) or 1
+    if not wanted:
+        return dict.fromkeys(reports, 0.0)
+    return {n: words[n] + _UNIT_SHARE * near.get(n, 0) / most for n in reports}
+
+
+def _overlap(texts: Mapping[int, Sequence[str]], wanted: Sequence[str]) -> dict[int, float]:
+    """Share of the wanted words, weighted by their rarity among the texts, that each holds."""
+    sets = {number: set(tokens) for number, tokens in texts.items()}
+    frequency = Counter(word for words in sets.values() for word in set(wanted) & words)
+    idf = {word: math.log(1 + len(sets) / (1 + frequency[word])) for word in wanted}
+    total = sum(idf.values()) or 1.0
+    return {n: sum(idf[w] for w in idf if w in words) / total for n, words in sets.items()}
+
+
+def _points(
+    snapshot: Snapshot,
+    reports: Mapping[int, Mapping[str, Any]],
+    wanted: Sequence[str],
+    relevance: Mapping[int, float],
+) -> list[_Point]:
+    """Every finding with its score, best first; ties by report and place."""
+    findings = [
+        (number, place, finding)
+        for number, row in reports.items()
+        for place, finding in enumerate(json.loads(row["findings"] or "[]"))
+    ]
+    tokens = {
+        index: search_tokens(f"{f['summary']}\n{f['explanation']}", snapshot.dictionary)
+        for index, (_, _, f) in enumerate(findings)
+    }
+    own = _overlap(tokens, wanted) if wanted else dict.fromkeys(tokens, 0.0)
+    points = [
+        (
+            -(relevance[number] + own[index] + _RANK_SHARE * reports[number]["rank"] / 10),
+            place,
+            number,
+            finding,
+        )
+        for index, (number, place, finding) in enumerate(findings)
+        if finding["text_unit_ids"]
+    ]
+    points.sort(key=lambda point: point[:3])
+    return [
+        _Point(number, finding["explanation"], tuple(finding["text_unit_ids"]), -score)
+        for score, _, number, finding in points
+    ]
+
+
+def _reduce(points: Sequence[_Point]) -> list[_Point]:
+    """The best points, a few a report, without saying the same thing twice."""
+    chosen: list[_Point] = []
+    each: Counter[int] = Counter()
+    for point in points:
+        if len(chosen) == _POINTS:
+            break
+        if each[point.report] < _POINTS_EACH and all(point.text != c.text for c in chosen):
+            chosen.append(point)
+            each[point.report] += 1
+    return chosen
+
+
+def _passages(snapshot: Snapshot, points: Sequence[_Point]) -> list[Passage]:
+    """The sentences that a point quotes, as passages with their place in the document."""
+    ids = [unit_id for point in points for unit_id in point.text_unit_ids]
+    rows = {row["id"]: row for row in snapshot.units(ids).to_dicts()}
+    passages: list[Passage] = []
+    seen: set[str] = set()
+    for point in points:
+        for unit_id in point.text_unit_ids:
+            row = rows.get(unit_id)
+            if row is None:
+                continue
+            for start, end in sentence_spans(row["text"]):
+                sentence = row["text"][start:end]
+                if len(sentence) < 6 or sentence not in point.text or sentence in seen:
+                    continue
+                seen.add(sentence)
+                passages.append(
+                    Passage(
+                        kind="report",
+                        text=sentence,
+                        score=point.score,
+                        text_unit_id=unit_id,
+                        document_id=row["document_id"],
+                        title=row["title"] or "",
+                        path=row["path"] or "",
+                        heading=heading_of(row),
+                        page=row["page_start"],
+                        char_start=row["char_start"] + start,
+                        char_end=row["char_start"] + end,
+                    )
+                )
+    return passages

@@ -1,0 +1,146 @@
+"""The local method: entities of the question, what stands around them, and hybrid text.
+
+After GraphRAG's local search (Edge et al., 2024, and microsoft/graphrag): the question is
+mapped to entities, which fan out to relationships, claims, community reports and text units,
+each within its share of the token budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from graphkb.query.evidence import measure_evidence
+from graphkb.query.pack import fit, passage_cost, row_cost
+from graphkb.search.hybrid import Retrieval, retrieve
+from graphkb.search.snapshot import Snapshot, passage_of
+from graphkb.types import Context, Step
+
+_UNITS = 12
+# Share of an entity's score that a mention in the best text units gives, beside being named.
+_MENTION_SHARE = 0.3
+
+Rows = list[Mapping[str, Any]]
+
+
+def local_context(snapshot: Snapshot, question: str) -> Context:
+    """Entities, relationships, claims, reports and text units around the question."""
+    options = snapshot.settings.local_search
+    found = retrieve(snapshot, question, _UNITS)
+    unit_ids = [unit.text_unit_id for unit in found.units]
+    entity_scores = _entities_of(snapshot, found, options.top_k_entities)
+    entities = _entity_rows(snapshot, entity_scores)
+    relationships = _relationship_rows(snapshot, entities, options.top_k_relationships)
+    claims = _claim_rows(snapshot, entities, unit_ids)
+    reports = _report_rows(snapshot, entity_scores)
+
+    budget = options.max_context_tokens
+    rows = snapshot.units(unit_ids)
+    scores = {unit.text_unit_id: unit.score for unit in found.units}
+    passages = [passage_of(row, scores[row["id"]]) for row in rows.iter_rows(named=True)]
+    texts, text_tokens = fit(
+        passages, int(budget * options.text_unit_prop), passage_cost, at_least=1
+    )
+    kept_reports, report_tokens = fit(reports, int(budget * options.community_prop), row_cost)
+    rest = budget - text_tokens - report_tokens
+    kept_entities, entity_tokens = fit(entities, rest, row_cost)
+    kept_edges, edge_tokens = fit(relationships, rest - entity_tokens, row_cost)
+    kept_claims, claim_tokens = fit(claims, rest - entity_tokens - edge_tokens, row_cost)
+    named = ", ".join(str(row["title"]) for row in kept_entities[:5])
+    step = Step(
+        "expand",
+        f"{len(kept_entities)} entities ({named}), {len(kept_edges)} relationships, "
+        f"{len(kept_claims)} claims, {len(kept_reports)} reports, {len(texts)} text units",
+        0.0,
+    )
+    evidence = measure_evidence(snapshot, question, texts, found)
+    return Context(
+        method="local",
+        passages=tuple(texts),
+        evidence=evidence.value,
+        foreign=evidence.foreign,
+        n_tokens=text_tokens + report_tokens + entity_tokens + edge_tokens + claim_tokens,
+        entities=tuple(kept_entities),
+        relationships=tuple(kept_edges),
+        claims=tuple(kept_claims),
+        reports=tuple(kept_reports),
+        trace=(*found.trace, step, Step("evidence", evidence.reason, 0.0)),
+        warnings=found.warnings,
+    )
+
+
+def _entities_of(snapshot: Snapshot, found: Retrieval, top_k: int) -> dict[str, float]:
+    """Entity ids with a score: named in the question, or mentioned in its best text units."""
+    scores: dict[str, float] = {}
+    best = max((weight for _, weight in found.seeds), default=0.0)
+    for entity_id, weight in found.seeds:
+        scores[entity_id] = max(scores.get(entity_id, 0.0), weight / best if best else 0.0)
+    units = {unit.text_unit_id: 1 / unit.rank for unit in found.units[:5]}
+    mentions = snapshot.store.where("mentions", "text_unit_id", units)
+    pairs = mentions.group_by("entity_id", "text_unit_id").len().sort("entity_id", "text_unit_id")
+    for row in pairs.iter_rows(named=True):
+        share = _MENTION_SHARE * units[row["text_unit_id"]]
+        scores[row["entity_id"]] = scores.get(row["entity_id"], 0.0) + share
+    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    return dict(ranked[:top_k])
+
+
+def _entity_rows(snapshot: Snapshot, scores: Mapping[str, float]) -> Rows:
+    columns = ("id", "human_readable_id", "title", "type", "description", "aliases")
+    found = snapshot.store.where("entities", "id", scores, columns)
+    rows = found.sort("id").to_dicts()
+    return sorted(
+        ({**row, "score": scores[row["id"]]} for row in rows),
+        key=lambda row: (-float(row["score"]), row["id"]),
+    )
+
+
+def _relationship_rows(snapshot: Snapshot, entities: Sequence[Any], per_entity: int) -> Rows:
+    """Relationships between the entities first, then the strongest to the outside."""
+    ids = [row["id"] for row in entities]
+    columns = (
+        "id", "human_readable_id", "source", "target", "source_id", "target_id", "description",
+        "weight", "text_unit_ids",
+    )  # fmt: skip
+    frames = [
+        snapshot.store.where("relationships", end, ids, columns)
+        for end in ("source_id", "target_id")
+    ]
+    both = pl.col("source_id").is_in(ids) & pl.col("target_id").is_in(ids)
+    ranked = (
+        pl.concat(frames)
+        .unique("id", maintain_order=True)
+        .with_columns(both.alias("inside"))
+        .sort(["inside", "weight", "id"], descending=[True, True, False])
+    )
+    rows = ranked.head(per_entity * max(len(ids), 1)).to_dicts()
+    drop = {"source_id", "target_id", "inside"}
+    return [{key: value for key, value in row.items() if key not in drop} for row in rows]
+
+
+def _claim_rows(snapshot: Snapshot, entities: Sequence[Any], unit_ids: Sequence[str]) -> Rows:
+    titles = [row["title"] for row in entities]
+    claims = snapshot.store.where("covariates", "text_unit_id", unit_ids)
+    place = {unit_id: index for index, unit_id in enumerate(unit_ids)}
+    rows = claims.filter(pl.col("subject_id").is_in(titles)).sort("id").to_dicts()
+    keep = ("human_readable_id", "subject_id", "object_id", "type", "description", "status",
+            "start_date", "end_date", "text_unit_id")  # fmt: skip
+    rows.sort(key=lambda row: (place[row["text_unit_id"]], row["id"]))
+    return [{key: row[key] for key in keep} for row in rows]
+
+
+def _report_rows(snapshot: Snapshot, scores: Mapping[str, float]) -> Rows:
+    """Reports of the entities' leaf communities, the best-scored community first."""
+    nodes = snapshot.store.where("nodes", "entity_id", scores, ("entity_id", "community"))
+    weight: dict[int, float] = {}
+    for row in nodes.sort("entity_id").iter_rows(named=True):
+        if row["community"] >= 0:
+            weight[row["community"]] = weight.get(row["community"], 0) + scores[row["entity_id"]]
+    if not weight:
+        return []
+    columns = ["community", "level", "title", "summary", "rank"]
+    found = snapshot.store.where_numbers("community_reports", "community", weight, columns)
+    rows = found.to_dicts()
+    return sorted(rows, key=lambda row: (-weight[row["community"]], row["community"]))

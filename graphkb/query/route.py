@@ -1,0 +1,76 @@
+"""Which method answers a question best, by its shape and by what the graph knows of it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from graphkb.errors import UsageError
+from graphkb.search.snapshot import Snapshot
+
+# Questions about the collection as a whole: its themes, an overview, what is common or main.
+_GLOBAL = re.compile(
+    r"\b(?:main|major|key|overall|common|general|top|recurring)\s+(?:\w+\s+)?"
+    r"(?:themes?|topics?|ideas?|points?|findings?|issues?|trends?|causes?|reasons?|changes?|risks?|"
+    r"problems?|lessons?|conclusions?)\b"
+    r"|\b(?:overview|summari[sz]e|summary of|in general|across (?:all|the) (?:documents?|reports?|"
+    r"collection|corpus)|what (?:is|are) (?:this|these|the) (?:documents?|collection|corpus|"
+    r"knowledge base|data ?set)s? about|themes?)\b"
+    r"|主题|总体|整体|概述|概括|综述|总结|归纳|主要(?:内容|问题|变化|原因|观点|特点|趋势|风险|方面|话题)"
+    r"|有哪些(?:主要|共同|重大)|(?:文档|资料|知识库|文件)(?:里|中)?(?:主要)?(?:讲|说|谈|包含|涉及)",
+    re.IGNORECASE,
+)
+_INVISIBLE = {"Cf", "Cc", "Zl", "Zp"}
+
+# A question longer than this is not read further; e5 and BM25 gain nothing from more.
+MAX_QUESTION = 8_000
+
+
+@dataclass(frozen=True)
+class Route:
+    """A method and the reason it was chosen."""
+
+    method: str
+    reason: str
+
+
+def clean_question(question: str) -> str:
+    """The question without invisible characters and outer space, at most 8,000 characters.
+
+    Raises UsageError when nothing is left.
+
+    >>> clean_question(" who\\u200b? ")
+    'who?'
+    """
+    kept = "".join(
+        " " if c in "\t\n\r" else c for c in question
+        if c in "\t\n\r" or unicodedata.category(c) not in _INVISIBLE
+    )  # fmt: skip
+    kept = " ".join(kept.split())
+    if not kept:
+        raise UsageError('the question is empty; ask something, for example "who leads the team?"')
+    return kept[:MAX_QUESTION]
+
+
+def is_about_everything(question: str) -> bool:
+    """True for questions about the collection as a whole.
+
+    >>> is_about_everything("What are the main themes?"), is_about_everything("主要变化有哪些？")
+    (True, True)
+    >>> is_about_everything("Who leads the valve team?"), is_about_everything("E1043 怎么办")
+    (False, False)
+    """
+    return _GLOBAL.search(question) is not None
+
+
+def route(snapshot: Snapshot, question: str) -> Route:
+    """``global`` for questions about the whole, ``local`` where the graph knows an entity of the
+    question, ``hybrid`` where its evidence is thin."""
+    if is_about_everything(question) and snapshot.manifest.counts.get("community_reports", 0):
+        return Route("global", "the question asks about the collection as a whole")
+    seeds = snapshot.graph.link(question)
+    if seeds:
+        named = ", ".join(f"“{seed.surface}”" for seed in seeds[:3])
+        return Route("local", f"the question names {named}")
+    return Route("hybrid", "no entity of the graph is named in the question")

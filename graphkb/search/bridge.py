@@ -1,0 +1,195 @@
+"""Relation-aware expansion: from the passages found to those their fitting sentences lead to."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphkb.graph.lookup import hash64
+from graphkb.graph.pagerank import edge_positions
+from graphkb.text.language import has_han
+from graphkb.text.names import fold
+from graphkb.text.sentences import sentence_spans
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+_K1, _B = 1.2, 0.75
+_BASE = 0.1
+_POSITION = 0.2
+_TITLED_BASE = 0.15
+_MENTIONED = 0.6
+_MAX_POSTINGS = 3_000
+
+_WORD = re.compile(r"[a-z0-9]+")
+_ENDING = re.compile(r"(?:(?:ation|ion|ing|ed|er|or|e)s?|es|s)\Z")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Question words that name no seed: token to inverse document frequency, and their sum.
+
+    ``latin`` has them stemmed, ``other`` as they are, for looking into sentences.
+    """
+
+    idf: Mapping[str, float]
+    total: float
+    latin: tuple[tuple[str, float], ...]
+    other: tuple[tuple[str, float], ...]
+
+
+def wanted_words(arrays: Arrays, tokens: list[str]) -> Wanted:
+    """What the question asks about its seeds: its search tokens without theirs."""
+    n_units = len(arrays["unit_ids"])
+    idf: dict[str, float] = {}
+    for token in tokens:
+        position = _token_position(arrays, token)
+        if position is not None:
+            count = int(arrays["token_indptr"][position + 1] - arrays["token_indptr"][position])
+            idf[token] = math.log(1 + (n_units - count + 0.5) / (count + 0.5))
+    latin = tuple((stem(token), value) for token, value in idf.items() if not has_han(token))
+    other = tuple((token, value) for token, value in idf.items() if has_han(token))
+    return Wanted(idf, sum(idf.values()) or 1.0, latin, other)
+
+
+def coverage(arrays: Arrays, tokens: list[str]) -> float:
+    """The largest share of the question's search tokens, by idf, that one unit holds, in [0, 1].
+
+    High where one passage can answer; low where the question needs several. Words that no
+    unit holds count as the rarest.
+    """
+    n_units = len(arrays["unit_ids"])
+    held = np.zeros(n_units)
+    total = 0.0
+    for token in tokens:
+        position = _token_position(arrays, token)
+        start, end = (0, 0) if position is None else arrays["token_indptr"][position : position + 2]
+        idf = math.log(1 + (n_units - (end - start) + 0.5) / (end - start + 0.5))
+        held[arrays["token_units"][start:end]] += idf
+        total += idf
+    return float(held.max()) / total if n_units and total > 0 else 0.0
+
+
+def fit_to_words(arrays: Arrays, wanted: Wanted) -> npt.NDArray[np.float64]:
+    """BM25 of every unit over the wanted words, divided by the sum of their idf: about 0 to 1.5."""
+    lengths = arrays["unit_lengths"].astype(np.float64)
+    scores = np.zeros(lengths.size)
+    mean = max(float(lengths.mean()), 1.0) if lengths.size else 1.0
+    norm = _K1 * (1 - _B + _B * lengths / mean)
+    for token, idf in wanted.idf.items():
+        position = _token_position(arrays, token)
+        if position is None:
+            continue
+        start, end = arrays["token_indptr"][position : position + 2]
+        units = arrays["token_units"][start:end]
+        counts = arrays["token_counts"][start:end].astype(np.float64)
+        scores[units] += idf * counts * (_K1 + 1) / (counts + norm[units])
+    return np.asarray(scores / (wanted.total * 1.5))
+
+
+def bridges(
+    arrays: Arrays, wanted: Wanted, sources: list[tuple[int, float]], seeds: set[int]
+) -> dict[int, float]:
+    """Entities that fitting sentences of the source units mention, with their strength.
+
+    A sentence fits by the share of wanted words (by idf) it holds; in a sentence the first
+    entity counts most. Seeds and the source's own title are no bridges.
+    """
+    strengths: dict[int, float] = {}
+    for unit, weight in sources:
+        start, end = arrays["mention_indptr"][unit : unit + 2]
+        entities = arrays["mention_entities"][start:end].tolist()
+        places = arrays["mention_starts"][start:end].tolist()
+        own = int(arrays["title_entity"][unit])
+        position = next((i for i, place in enumerate(places) if place >= 0), len(places))
+        text = unit_text(arrays, unit)
+        for sentence_start, sentence_end in sentence_spans(text):
+            fit = _BASE + _share(wanted, text[sentence_start:sentence_end])
+            seen: set[int] = set()
+            while position < len(places) and places[position] < sentence_end:
+                entity, place = entities[position], places[position]
+                position += 1
+                if entity not in seeds and entity != own:
+                    seen.add(place)  # names inside a longer one begin at the same place or later
+                    strength = weight * fit / (1 + _POSITION * (len(seen) - 1))
+                    strengths[entity] = max(strengths.get(entity, 0.0), strength)
+    return strengths
+
+
+def reach(
+    arrays: Arrays,
+    strengths: dict[int, float],
+    fit: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Score of every unit that a bridge leads to, float64 [n_units].
+
+    A unit titled by the bridge gets ``strength * (0.15 + fit)``; one that only mentions it
+    ``strength * fit``, divided by the logarithm of how many do.
+    """
+    n_units = fit.size
+    scores = np.zeros(n_units)
+    if not strengths:
+        return scores
+    entities = np.array(sorted(strengths), dtype=np.int64)
+    strength = np.array([strengths[int(entity)] for entity in entities])
+    units, owner = _slices(arrays["titled_indptr"], arrays["titled_units"], entities)
+    np.add.at(scores, units, strength[owner] * (_TITLED_BASE + fit[units]))
+    counts = arrays["frequency"][entities].astype(np.int64)
+    common = counts > _MAX_POSTINGS
+    entities, strength, counts = entities[~common], strength[~common], counts[~common]
+    units, owner = _slices(arrays["indptr"], arrays["indices"], entities + n_units)
+    keep = units < n_units
+    units, owner = units[keep], owner[keep]
+    keep = arrays["title_entity"][units] != entities[owner]
+    units, owner = units[keep], owner[keep]
+    share = strength * _MENTIONED / np.log(2.0 + counts)
+    np.add.at(scores, units, share[owner] * fit[units])
+    return scores
+
+
+def _slices(
+    indptr: npt.NDArray[Any], values: npt.NDArray[Any], rows: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Values of several CSR rows joined, and for each value the position of its row in ``rows``."""
+    starts = indptr[rows].astype(np.int64)
+    lengths = indptr[rows + 1].astype(np.int64) - starts
+    owner = np.repeat(np.arange(rows.size), lengths)
+    return values[edge_positions(starts, lengths)].astype(np.int64), owner
+
+
+def unit_text(arrays: Arrays, unit: int) -> str:
+    """The text of a unit by its index."""
+    start, end = arrays["text_indptr"][unit : unit + 2]
+    return arrays["text"][start:end].tobytes().decode()
+
+
+def _share(wanted: Wanted, sentence: str) -> float:
+    """Share of the wanted words, by idf, that a sentence holds."""
+    folded = fold(sentence)
+    words = set(map(stem, _WORD.findall(folded)))
+    held = sum(idf for form, idf in wanted.latin if form in words)
+    held += sum(idf for token, idf in wanted.other if token in folded)
+    return held / wanted.total
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """An English word without its ending, so that director, directed and directs meet.
+
+    >>> [stem(word) for word in ("director", "directed", "composer", "composed", "cities")]
+    ['direct', 'direct', 'compos', 'compos', 'citi']
+    """
+    return _ENDING.sub("", word) if len(word) > 4 else word
+
+
+def _token_position(arrays: Arrays, token: str) -> int | None:
+    hashes = arrays["token_hashes"]
+    code = hash64(token)
+    position = int(np.searchsorted(hashes, np.uint64(code)))
+    return position if position < len(hashes) and int(hashes[position]) == code else None

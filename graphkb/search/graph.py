@@ -1,0 +1,186 @@
+"""The graph leg: from the entities a question names to the passages that answer it.
+
+Two views are added. Personalised PageRank spreads from the named entities over passages and
+entities (after HippoRAG 2, Gutiérrez et al. 2025, here with little or no passage mass in the
+reset, which measured best). Relation-aware expansion (:mod:`graphkb.search.bridge`) then reads
+the sentences of the best passages: the entities of those that hold the question's other words
+lead to the next passages. No model is used; dense or lexical hits can stand in as starting
+points when the question names nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphkb.graph.pagerank import personalised_pagerank
+from graphkb.search import bridge
+from graphkb.search.link import Seed, link
+from graphkb.text.segment import query_tokens, search_tokens
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+#: Seed weights from which a titled entity, or another one, is trusted fully.
+_SURE_TITLE, _SURE_MENTION = 0.7, 0.3
+#: Coverage up to which a question surely needs several passages, and from which it does not.
+_UNCOVERED, _COVERED = 0.5, 0.7
+#: Trust in a walk that started from another leg's hits, because no entity was named.
+_UNNAMED = 0.5
+
+
+@dataclass(frozen=True)
+class GraphOptions:
+    """Options of the graph leg.
+
+    ``damping``: chance that the walk goes on. ``tolerance``: residual that is not followed.
+    ``sources``: passages whose sentences are read. ``expansion``: weight of the expansion
+    beside PageRank (both scaled to a maximum of 1); 0 turns it off. ``fit``: how much the
+    question's other words raise the passages PageRank finds, which tells the passages of one
+    document apart. ``prior_units``: passages of the other legs that the walk starts from when
+    the question names no entity.
+    """
+
+    damping: float = 0.5
+    tolerance: float = 1e-5
+    sources: int = 12
+    expansion: float = 0.3
+    fit: float = 1.0
+    prior_units: int = 10
+
+
+@dataclass(frozen=True)
+class GraphRun:
+    """Hits (text unit id, score), best first, ties by id; seeds and bridges for the trace.
+
+    ``bridges`` are the entities that led on, as (entity id, strength), strongest first.
+
+    ``trust`` in [0, 1] says how far fusion may follow this leg: fully when the question gives
+    the name of a titled passage; for other entities only while no single passage holds most of
+    the question's words (``coverage``), for then that passage is the better answer.
+    """
+
+    hits: list[tuple[str, float]]
+    seeds: list[Seed]
+    trust: float
+    coverage: float
+    bridges: list[tuple[str, float]] = field(default_factory=list)
+
+
+class GraphIndex:
+    """The graph leg over the arrays of :func:`graphkb.graph.build.build_graph`.
+
+    ``dictionary`` are the user's words, as given to :func:`graphkb.text.segment.search_tokens`.
+    """
+
+    def __init__(
+        self,
+        arrays: Arrays,
+        options: GraphOptions | None = None,
+        dictionary: Sequence[str] = (),
+    ) -> None:
+        self.arrays = arrays
+        self.dictionary = tuple(dictionary)
+        self.options = options or GraphOptions()
+        self.n_units = len(arrays["unit_ids"])
+
+    def link(self, query: str) -> list[Seed]:
+        """Entities the question names, strongest first."""
+        return link(self.arrays, query)
+
+    def search(
+        self,
+        query: str,
+        top_k: int = 100,
+        lexical: Sequence[tuple[str, float]] = (),
+        dense: Sequence[tuple[str, float]] = (),
+    ) -> GraphRun:
+        """The best ``top_k`` units for a question.
+
+        ``lexical`` and ``dense`` are hits of the other legs (text unit id, score), best first;
+        the walk starts from the dense ones, else the lexical ones, when no entity is named.
+        """
+        seeds = self.link(query)
+        reset = {self.n_units + seed.entity: seed.weight for seed in seeds}
+        reset = reset or self._from_hits(dense or lexical)
+        coverage = bridge.coverage(self.arrays, query_tokens(query, self.dictionary))
+        if not reset:
+            return GraphRun([], [], 0.0, coverage)
+        wanted = self._wanted(query, seeds)
+        fit = bridge.fit_to_words(self.arrays, wanted)
+        about = np.isin(self.arrays["title_entity"], [seed.entity for seed in seeds])
+        scores = _scaled(self._walk(reset) * (1.0 + self.options.fit * fit * about))
+        strengths: dict[int, float] = {}
+        if self.options.expansion > 0:
+            sources = best(scores, self.options.sources)
+            named = {seed.entity for seed in seeds}
+            strengths = bridge.bridges(self.arrays, wanted, sources, named)
+            reached = _scaled(bridge.reach(self.arrays, strengths, fit))
+            scores = scores + self.options.expansion * reached
+        ids = self.arrays["unit_ids"]
+        hits = [(bytes(ids[unit]).decode(), score) for unit, score in best(scores, top_k)]
+        ranked = sorted(strengths.items(), key=lambda item: (-item[1], item[0]))[:20]
+        names = self.arrays["entity_ids"]
+        bridges = [(bytes(names[entity]).decode(), strength) for entity, strength in ranked]
+        return GraphRun(hits, seeds, self._trust(seeds, coverage), coverage, bridges)
+
+    def _walk(self, reset: dict[int, float]) -> npt.NDArray[np.float64]:
+        """PageRank mass of the units."""
+        return personalised_pagerank(
+            self.arrays["indptr"],
+            self.arrays["indices"],
+            self.arrays["weights"],
+            reset,
+            self.options.damping,
+            self.options.tolerance,
+            self.arrays["strength"],
+        )[: self.n_units]
+
+    def _trust(self, seeds: list[Seed], coverage: float) -> float:
+        titled = self.arrays["titled_indptr"]
+        by_title, by_mention = 0.0, 0.0
+        for seed in seeds:
+            if titled[seed.entity + 1] > titled[seed.entity]:
+                by_title = max(by_title, seed.weight)
+            else:
+                by_mention = max(by_mention, seed.weight)
+        needs_more = min(1.0, max(0.0, (_COVERED - coverage) / (_COVERED - _UNCOVERED)))
+        if not seeds:
+            return _UNNAMED * needs_more
+        from_mention = min(1.0, by_mention / _SURE_MENTION) * needs_more
+        return max(min(1.0, by_title / _SURE_TITLE), from_mention)
+
+    def _from_hits(self, hits: Sequence[tuple[str, float]]) -> dict[int, float]:
+        """The first passages of another leg as starting points, falling with their rank."""
+        ids = self.arrays["unit_ids"]
+        reset: dict[int, float] = {}
+        for place, (text_unit_id, _) in enumerate(hits[: self.options.prior_units]):
+            unit = int(np.searchsorted(ids, text_unit_id.encode()))
+            if unit < self.n_units and bytes(ids[unit]).decode() == text_unit_id:
+                reset[unit] = 1.0 / (1 + place)
+        return reset
+
+    def _wanted(self, query: str, seeds: list[Seed]) -> bridge.Wanted:
+        """The question's words that name no seed."""
+        named = {t for seed in seeds for t in search_tokens(seed.surface, self.dictionary)}
+        asked = [t for t in query_tokens(query, self.dictionary) if t not in named]
+        return bridge.wanted_words(self.arrays, asked)
+
+
+def best(scores: npt.NDArray[np.float64], top_k: int) -> list[tuple[int, float]]:
+    """Indices with the highest scores above 0 as (index, score), best first, ties by index."""
+    positive = np.flatnonzero(scores > 0)
+    if positive.size > top_k:
+        cut = np.partition(scores[positive], positive.size - top_k)[positive.size - top_k]
+        positive = positive[scores[positive] >= cut]
+    order = positive[np.lexsort((positive, -scores[positive]))][:top_k]
+    return [(int(unit), float(scores[unit])) for unit in order]
+
+
+def _scaled(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Divided by the maximum, so that the best is 1; zeros stay zeros."""
+    top = float(scores.max()) if scores.size else 0.0
+    return scores / top if top > 0 else scores

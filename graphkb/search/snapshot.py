@@ -1,0 +1,117 @@
+"""One committed version of a knowledge base, opened for reading: what every query looks into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from graphkb.embed import Embedder, make_embedder
+from graphkb.errors import EmbeddingError, GraphkbError
+from graphkb.search.vocabulary import Vocabulary
+from graphkb.settings import Settings
+from graphkb.store.arrays import read_arrays
+from graphkb.store.lance import Store
+from graphkb.store.manifest import Manifest
+from graphkb.types import Passage
+
+if TYPE_CHECKING:
+    from graphkb.search.graph import GraphIndex
+
+_UNIT_COLUMNS = (
+    "id", "human_readable_id", "text", "n_tokens", "document_id", "heading_path", "index",
+    "char_start", "char_end", "page_start", "context", "kind", "language",
+)  # fmt: skip
+
+
+class Snapshot:
+    """Tables, graph arrays and embedder of one version. Cheap to make; parts load at first use."""
+
+    def __init__(
+        self, root: Path, manifest: Manifest, settings: Settings, dictionary: Sequence[str]
+    ) -> None:
+        self.root, self.output = root, root / "output"
+        self.manifest, self.settings = manifest, settings
+        self.dictionary = tuple(dictionary)
+        self.store = Store(self.output, manifest.tables)
+
+    @cached_property
+    def _arrays(self) -> dict[str, Any]:
+        return read_arrays(self.output, self.manifest.graph)
+
+    @cached_property
+    def graph(self) -> GraphIndex:
+        """The passage–entity graph."""
+        from graphkb.search.graph import GraphIndex
+
+        return GraphIndex(self._arrays)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """Document frequencies of tokens."""
+        return Vocabulary(self._arrays)
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """The embedder that made this version's vectors; None when it has none.
+
+        Raises GraphkbError when the settings now name another model than the vectors have.
+        """
+        made_with = self.manifest.embedding
+        if not made_with or self.settings.embed.when == "off":
+            return None
+        embedder = make_embedder(self.settings.embed)
+        if (embedder.provider, embedder.model) != (made_with["provider"], made_with["model"]):
+            raise EmbeddingError(
+                f"the vectors were made with {made_with['provider']}/{made_with['model']}, the "
+                f"settings say {embedder.provider}/{embedder.model}; run graphkb index"
+            )
+        return embedder
+
+    def dense_problem(self) -> str | None:
+        """Why there is no dense leg in this version, or None when there is one."""
+        if self.settings.embed.when == "off":
+            return "embed.when is off: no dense leg"
+        if not self.manifest.embedding:
+            return "the vectors are not made yet: no dense leg"
+        try:
+            return None if self.embedder else "no embedding model"
+        except GraphkbError as error:
+            return f"no dense leg: {error}"
+
+    def units(self, ids: Iterable[str]) -> pl.DataFrame:
+        """Text units by id, in the order of ``ids``, with title and path of their document."""
+        wanted = list(dict.fromkeys(ids))
+        found = self.store.where("text_units", "id", wanted, _UNIT_COLUMNS)
+        documents = self.store.where(
+            "documents", "id", found["document_id"].to_list(), ("id", "title", "path")
+        ).rename({"id": "document_id"})
+        order = pl.DataFrame({"id": wanted}, schema={"id": pl.String})
+        return order.join(found, on="id", how="inner", maintain_order="left").join(
+            documents, on="document_id", how="left", maintain_order="left"
+        )
+
+
+def heading_of(row: dict[str, Any]) -> str:
+    """Headings above a text unit, outermost first, joined by ›."""
+    return " › ".join(row["heading_path"] or [])
+
+
+def passage_of(row: dict[str, Any], score: float) -> Passage:
+    """The passage of a text unit row made by :meth:`Snapshot.units`."""
+    return Passage(
+        kind="text_unit",
+        text=row["text"],
+        score=score,
+        text_unit_id=row["id"],
+        document_id=row["document_id"],
+        title=row["title"] or "",
+        path=row["path"] or "",
+        heading=heading_of(row),
+        page=row["page_start"],
+        char_start=row["char_start"],
+        char_end=row["char_end"],
+    )

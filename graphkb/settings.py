@@ -1,0 +1,363 @@
+"""Every setting: default, range and meaning. settings.yaml and the reference are made from here."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from graphkb.errors import SettingsError
+
+FILE_NAME = "settings.yaml"
+ENVIRONMENT_PREFIX = "GRAPHKB_"
+
+
+class Section(BaseModel):
+    """A settings section: unknown keys are errors, values do not change after loading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _yaml_off(cls, data: Any) -> Any:
+        """YAML reads a bare ``off`` as false; where off is a choice, that is what was meant."""
+        if not isinstance(data, dict):
+            return data
+        off = {k for k, f in cls.model_fields.items() if "off" in get_args(f.annotation)}
+        return {k: "off" if k in off and v is False else v for k, v in data.items()}
+
+
+class Fields(Section):
+    """Which key of a CSV row or JSON object holds what."""
+
+    id: str = Field("id", description="the document's id; rows without one get a content hash")
+    title: str = Field("title", description="the document's title")
+    text: str = Field("text", description="the document's text")
+    metadata: str = Field("metadata", description="an object kept with the document")
+
+
+class Input(Section):
+    """What is read."""
+
+    folder: str = Field("input", description="folder of documents, relative to the project")
+    include: list[str] = Field(["**/*"], description="patterns of files to read")
+    exclude: list[str] = Field([], description="patterns of files to leave out")
+    encoding: str = Field(
+        "auto", description="auto, or the encoding of text files that are not UTF-8, such as big5"
+    )
+    max_file_mb: float = Field(200, gt=0, description="larger files are reported and left out")
+    fields: Fields = Field(Fields(), description="names of columns in csv, tsv, json and jsonl")
+
+
+class Text(Section):
+    """Words and names."""
+
+    dictionary: str | list[str] = Field(
+        [], description="your own words: a list, or a text file with one word a line"
+    )
+
+
+class Chunks(Section):
+    """How documents are cut into text units."""
+
+    size: int = Field(1200, ge=1, description="most tokens (o200k_base) a text unit holds")
+    overlap: int = Field(100, ge=0, description="tokens a unit repeats from the one before")
+    context: Literal["headings", "none"] = Field(
+        "headings", description="what is put before a unit for search: its title and headings"
+    )
+
+    @model_validator(mode="after")
+    def _overlap_below_size(self) -> Chunks:
+        if self.overlap >= self.size:
+            raise ValueError(f"overlap {self.overlap} must be smaller than size {self.size}")
+        return self
+
+
+class Extract(Section):
+    """How entities, relationships and claims are found."""
+
+    method: Literal["offline"] = Field("offline", description="offline: on this machine, no model")
+    claims: bool = Field(True, description="also extract claims (dated or quantified sentences)")
+    mine_terms: bool = Field(True, description="find new Chinese words by their use in the corpus")
+    min_term_frequency: int = Field(
+        5, ge=2, description="occurrences a new Chinese word needs to be mined"
+    )
+    workers: int = Field(0, ge=0, description="processes; 0 means one for each processor")
+
+
+class Cluster(Section):
+    """Communities (hierarchical Leiden)."""
+
+    max_cluster_size: int = Field(10, ge=1, description="larger communities are split further")
+    resolution: float = Field(1.0, gt=0, description="above 1 makes smaller communities")
+    seed: int = Field(42, ge=0, description="same seed, same communities")
+
+
+class Report(Section):
+    """Community reports."""
+
+    max_sentences: int = Field(6, ge=1, description="sentences in a summary")
+    max_findings: int = Field(6, ge=1, description="findings in a report")
+    min_size: int = Field(2, ge=1, description="smaller communities get no report")
+
+
+class Embed(Section):
+    """Vectors of text units."""
+
+    when: Literal["later", "now", "off"] = Field(
+        "later",
+        description="later: search starts before the vectors are made; now: in one step; off: none",
+    )
+    provider: Literal["builtin", "openai"] = Field(
+        "builtin", description="builtin: multilingual-e5-small inside; openai: any such endpoint"
+    )
+    model: str = Field("multilingual-e5-small", description="model name sent to the endpoint")
+    base_url: str = Field("", description="endpoint, for example http://localhost:11434/v1")
+    api_key: str = Field("", description="key; write ${NAME} to read an environment variable")
+    batch_size: int = Field(32, ge=1, le=2048, description="texts a request")
+    query_prefix: str = Field("", description="put before questions (openai provider)")
+    passage_prefix: str = Field("", description="put before text units (openai provider)")
+    timeout: float = Field(60, gt=0, description="seconds a request may take")
+
+
+class Search(Section):
+    """Retrieval legs and how they are joined."""
+
+    top_k: int = Field(8, ge=1, le=1000, description="hits returned")
+    legs: list[Literal["lexical", "dense", "graph"]] = Field(
+        ["lexical", "dense", "graph"], description="legs of the hybrid method"
+    )
+    candidates: int = Field(100, ge=1, le=10_000, description="hits each leg puts forward")
+    fusion: Literal["alpha", "rrf"] = Field("alpha", description="scaled scores, or ranks")
+    rrf_k: int = Field(60, ge=1, description="constant of reciprocal rank fusion")
+    weights: dict[Literal["lexical", "dense", "graph"], float] = Field(
+        {}, description="fixed weights by leg; empty: weights fitted to each question"
+    )
+
+
+class LocalSearch(Section):
+    """The local method: entities and what stands around them."""
+
+    top_k_entities: int = Field(10, ge=1, description="entities the question is mapped to")
+    top_k_relationships: int = Field(10, ge=1, description="relationships per entity")
+    text_unit_prop: float = Field(0.5, ge=0, le=1, description="share of the budget for text")
+    community_prop: float = Field(0.15, ge=0, le=1, description="share for community reports")
+    max_context_tokens: int = Field(12000, ge=200, description="token budget of the context")
+
+
+class GlobalSearch(Section):
+    """The global method: map and reduce over community reports."""
+
+    community_level: int = Field(2, ge=0, description="leaf cover of the hierarchy at this level")
+    max_context_tokens: int = Field(12000, ge=200, description="token budget of the context")
+    max_reports: int = Field(200, ge=1, description="most reports read for one question")
+
+
+class AnswerSettings(Section):
+    """How answers are put together."""
+
+    max_sentences: int = Field(6, ge=1, description="sentences in an extractive answer")
+    refusal_threshold: float = Field(
+        0.35, ge=0, le=1, description="below this evidence the answer is a refusal"
+    )
+
+
+class Settings(Section):
+    """Settings of one project."""
+
+    input: Input = Field(Input(), description="What is read")
+    text: Text = Field(Text(), description="Words and names")
+    chunks: Chunks = Field(Chunks(), description="How documents are cut into text units")
+    extract: Extract = Field(Extract(), description="Entities, relationships and claims")
+    cluster: Cluster = Field(Cluster(), description="Communities (hierarchical Leiden)")
+    report: Report = Field(Report(), description="Community reports")
+    embed: Embed = Field(Embed(), description="Vectors of text units")
+    search: Search = Field(Search(), description="Retrieval legs and how they are joined")
+    local_search: LocalSearch = Field(LocalSearch(), description="The local query method")
+    global_search: GlobalSearch = Field(GlobalSearch(), description="The global query method")
+    answer: AnswerSettings = Field(AnswerSettings(), description="How answers are put together")
+    parquet: Literal["auto", "always", "off"] = Field(
+        "auto", description="Parquet files beside the store; auto stops above 200,000 text units"
+    )
+
+
+def load_settings(root: Path, overrides: list[str] | None = None) -> Settings:
+    """Settings of the project at ``root``: defaults, settings.yaml, environment, ``overrides``.
+
+    Later ones win. Environment variables are ``GRAPHKB_<SECTION>_<KEY>``; overrides are
+    ``section.key=value`` with YAML values. ``${NAME}`` in a value is replaced by the
+    environment or by ``.env`` beside settings.yaml.
+
+    Raises SettingsError naming file, key and value; a missing settings.yaml means defaults.
+    """
+    path = root / FILE_NAME
+    data = _read_yaml(path)
+    variables = {**_read_env_file(root / ".env"), **os.environ}
+    data = _expand(data, variables, path.name)
+    for name, value in sorted(variables.items()):
+        if name.startswith(ENVIRONMENT_PREFIX):
+            keys = _keys_of_variable(name)
+            if keys:
+                _assign(data, keys, _yaml_value(value.strip()))
+    for override in overrides or []:
+        key, separator, value = override.partition("=")
+        if not separator or not key.strip():
+            raise SettingsError(f"--set {override!r}: write section.key=value")
+        _assign(data, key.strip().split("."), _yaml_value(value))
+    try:
+        return Settings.model_validate(data)
+    except ValidationError as error:
+        raise SettingsError(_explain(error, path.name)) from None
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
+        problem = getattr(error, "problem", None) or "not valid YAML"
+        raise SettingsError(f"{where}: {problem}; check indentation, colons and quotes") from None
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise SettingsError(f"{path}: expected sections such as 'chunks:', found {data!r}")
+    return data
+
+
+def _read_env_file(path: Path) -> dict[str, str]:
+    try:
+        text = path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    values: dict[str, str] = {}
+    for line in text.splitlines():
+        line = line.strip().removeprefix("export ").strip()
+        if line and not line.startswith("#") and "=" in line:
+            name, _, value = line.partition("=")
+            values[name.strip()] = value.strip().strip("\"'")
+    return values
+
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def _expand(value: Any, variables: dict[str, str], where: str) -> Any:
+    if isinstance(value, dict):
+        return {key: _expand(item, variables, f"{where}: {key}") for key, item in value.items()}
+    if isinstance(value, list):
+        return [_expand(item, variables, where) for item in value]
+    if not isinstance(value, str):
+        return value
+
+    def replacement(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name not in variables:
+            raise SettingsError(f"{where}: environment variable {name} is not set; set it or put it in .env")
+        return variables[name].strip()
+
+    return _VARIABLE.sub(replacement, value)
+
+
+def _keys_of_variable(name: str) -> list[str]:
+    """``GRAPHKB_CHUNKS_SIZE`` to [chunks, size]; other names give nothing."""
+    rest = name.removeprefix(ENVIRONMENT_PREFIX).lower()
+    for section, field in Settings.model_fields.items():
+        if rest == section:
+            return [section]
+        model = field.annotation
+        if rest.startswith(section + "_") and isinstance(model, type) and issubclass(model, Section):
+            key = rest[len(section) + 1 :]
+            if key in model.model_fields:
+                return [section, key]
+    return []
+
+
+def _yaml_value(text: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+
+
+def _assign(data: dict[str, Any], keys: list[str], value: Any) -> None:
+    node = data
+    for key in keys[:-1]:
+        child = node.get(key)
+        if not isinstance(child, dict):
+            child = {}
+            node[key] = child
+        node = child
+    node[keys[-1]] = value
+
+
+def _explain(error: ValidationError, where: str) -> str:
+    """All problems in one line, each with key, value seen and what is accepted."""
+    problems = []
+    for item in error.errors():
+        key = ".".join(str(part) for part in item["loc"])
+        if item["type"] == "extra_forbidden":
+            problems.append(f"unknown key {key!r}{_nearest(item['loc'])}")
+        elif item["type"] == "value_error":
+            problems.append(f"{key}: {item['ctx']['error']}")
+        else:
+            problems.append(f"{key}: {item['msg']}, found {item['input']!r}")
+    return f"{where}: " + "; ".join(problems)
+
+
+def _nearest(location: tuple[int | str, ...]) -> str:
+    model: type[BaseModel] = Settings
+    for part in location[:-1]:
+        inner = model.model_fields[str(part)].annotation
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            return ""
+        model = inner
+    near = difflib.get_close_matches(str(location[-1]), list(model.model_fields), n=1, cutoff=0.5)
+    return f", did you mean {near[0]!r}?" if near else f"; known: {', '.join(model.model_fields)}"
+
+
+def settings_yaml() -> str:
+    """settings.yaml with every key at its default and its meaning as a comment."""
+    lines = [
+        "# graphkb settings. Every key is shown with its default; delete what you do not change.",
+        "# Any key can also be set by GRAPHKB_<SECTION>_<KEY> or --set section.key=value.",
+    ]
+    _write_section(Settings, Settings().model_dump(), 0, lines)
+    return "\n".join(lines) + "\n"
+
+
+def _write_section(
+    model: type[BaseModel], values: dict[str, Any], depth: int, lines: list[str]
+) -> None:
+    indent = "  " * depth
+    for key, field in model.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            lines.extend(["", f"{indent}# {field.description}"] if not depth else [])
+            lines.append(f"{indent}{key}:" + (f"  # {field.description}" if depth else ""))
+            _write_section(inner, values[key], depth + 1, lines)
+        else:
+            if not depth:
+                lines.append("")
+            value = yaml.safe_dump(values[key], default_flow_style=True, allow_unicode=True)
+            text = value.replace("\n...", "").strip()
+            lines.append(f"{indent}{key}: {text}  # {field.description}{_choices(inner)}")
+
+
+def _choices(annotation: Any) -> str:
+    if get_origin(annotation) is Literal:
+        return " (" + " | ".join(str(value) for value in get_args(annotation)) + ")"
+    return ""

@@ -1,0 +1,155 @@
+"""The command line's manners: streams, options, errors in one line, JSON.
+
+Imported by every command, so it imports click and nothing heavier.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import io
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from graphkb.errors import GraphkbError
+
+if TYPE_CHECKING:
+    from graphkb.project import Project
+
+INTERRUPTED = "interrupted: what was committed stays, and the next run goes on from there"
+
+Command = Callable[..., Any]
+
+root_option = click.option(
+    "-r", "--root", type=click.Path(path_type=Path), default=".", help="The project's folder."
+)
+set_option = click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE",
+    help="Override a setting, such as --set chunks.size=800. Repeatable.",
+)  # fmt: skip
+verbose_option = click.option("-v", "--verbose", is_flag=True, help="Say more on stderr.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def in_project(command: Command) -> Command:
+    """The options that every command on a project takes."""
+    for option in (verbose_option, set_option, root_option):
+        command = option(command)
+    return command
+
+
+@contextlib.contextmanager
+def opened(root: Path, overrides: tuple[str, ...], verbose: bool) -> Iterator[Project]:
+    """The project at ``root`` with its log shown, closed at the end."""
+    import graphkb
+
+    show_log(verbose)
+    with contextlib.closing(graphkb.open(root, list(overrides))) as project:
+        yield project
+
+
+def prepare_streams() -> None:
+    """No character can fail to print, whatever the terminal's encoding."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+class Commands(click.Group):
+    """A group that reports every expected failure as one line on stderr.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 130 interrupted.
+    """
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        prepare_streams()
+        kwargs.setdefault("prog_name", "graphkb")
+        kwargs["standalone_mode"] = False
+        try:
+            code = super().main(*args, **kwargs)
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx else "graphkb"
+            report(f"{error.format_message()} (see {command} --help)")
+            sys.exit(error.exit_code)
+        except click.ClickException as error:
+            report(error.format_message())
+            sys.exit(error.exit_code)
+        except GraphkbError as error:
+            report(str(error))
+            sys.exit(error.exit_code)
+        except OSError as error:
+            # Permission denied, disk full: the place is what the user needs, not our call stack.
+            where = f"{error.filename}: " if error.filename else ""
+            report(f"{where}{error.strerror or error}")
+            sys.exit(1)
+        except click.Abort:
+            click.echo(INTERRUPTED, err=True)
+            sys.exit(130)
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader (head, less) has all it wanted. Python would fail again at its last flush.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+
+
+class Choice(click.Choice[str]):
+    """A choice whose error names the nearest one."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        near = difflib.get_close_matches(str(value).lower(), self.choices, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return f"{value!r} is not one of {', '.join(self.choices)}{hint}"
+
+
+def report(message: str) -> None:
+    """``error: message`` as one line on stderr."""
+    click.echo(f"error: {' '.join(message.split())}", err=True)
+
+
+def warn(message: str) -> None:
+    """``warning: message`` as one line on stderr."""
+    click.echo(f"warning: {' '.join(message.split())}", err=True)
+
+
+def print_json(value: Any) -> None:
+    """``value`` on stdout; escaped to ASCII where the stream cannot hold every character."""
+    utf8 = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+    click.echo(json.dumps(value, ensure_ascii=not utf8, indent=2, default=str))
+
+
+def bold(text: str) -> str:
+    return click.style(text, bold=True)
+
+
+def dim(text: str) -> str:
+    return click.style(text, dim=True)
+
+
+class _Notes(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno >= logging.WARNING:
+            warn(record.getMessage())
+        else:
+            click.echo(" ".join(record.getMessage().split()), err=True)
+
+
+def show_log(verbose: bool) -> None:
+    """graphkb's own log records as lines on stderr: warnings, and with ``verbose`` notes too."""
+    logger = logging.getLogger("graphkb")
+    logger.handlers = [_Notes()]
+    logger.setLevel(logging.INFO if verbose else logging.WARNING)
+    logger.propagate = False

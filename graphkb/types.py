@@ -1,0 +1,211 @@
+"""Small values that travel between stages, queries and their callers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Via:
+    """How one retrieval leg saw a hit: its rank there (1 is best) and that leg's own score."""
+
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One retrieved text unit, best first by ``rank`` (from 1).
+
+    ``char_start`` and ``char_end`` are offsets into the document's text; ``page`` is 1-based
+    and None where the format has no pages; ``via`` maps leg name to its rank and score.
+    """
+
+    rank: int
+    score: float
+    text_unit_id: str
+    document_id: str
+    title: str
+    path: str
+    heading: str
+    page: int | None
+    char_start: int
+    char_end: int
+    text: str
+    via: Mapping[str, Via] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same fields as plain JSON values."""
+        return asdict(self)
+
+    def _repr_html_(self) -> str:
+        from graphkb.view.answer import hits_html
+
+        return hits_html([self])
+
+
+class Hits(tuple[Hit, ...]):
+    """Hits, best first; a tuple that also renders in a notebook and carries its trace."""
+
+    trace: tuple[Step, ...]
+    warnings: tuple[str, ...]
+
+    def __new__(
+        cls,
+        hits: Iterator[Hit] | list[Hit] | tuple[Hit, ...] = (),
+        trace: tuple[Step, ...] = (),
+        warnings: tuple[str, ...] = (),
+    ) -> Hits:
+        self = super().__new__(cls, hits)
+        self.trace = trace
+        self.warnings = warnings
+        return self
+
+    def _repr_html_(self) -> str:
+        from graphkb.view.answer import hits_html
+
+        return hits_html(list(self))
+
+
+@dataclass(frozen=True)
+class Citation:
+    """What ``[number]`` in an answer points to; the span is in the document's text."""
+
+    number: int
+    text_unit_id: str
+    document_id: str
+    title: str
+    path: str
+    heading: str
+    page: int | None
+    char_start: int
+    char_end: int
+    quote: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a trace: what was done, what came out, how long it took."""
+
+    name: str
+    detail: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What an answer cost. Without a model ``calls`` and tokens are zero."""
+
+    seconds: float
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One piece of evidence in a context: a sentence-bearing text with its source.
+
+    ``kind`` is ``text_unit``, ``report`` or ``claim``; ``score`` is comparable within one
+    context only.
+    """
+
+    kind: str
+    text: str
+    score: float
+    text_unit_id: str
+    document_id: str
+    title: str
+    path: str
+    heading: str
+    page: int | None
+    char_start: int
+    char_end: int
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a query method found: evidence passages best first, and graph rows beside them.
+
+    ``evidence`` in [0, 1] says how well the question is covered; below the refusal threshold
+    the answer is a refusal; ``foreign`` when the best passage is in another language than the
+    question. ``entities``, ``relationships``, ``claims`` and ``reports`` are
+    plain rows for display and for prompts.
+    """
+
+    method: str
+    passages: tuple[Passage, ...]
+    evidence: float
+    n_tokens: int
+    foreign: bool = False
+    entities: tuple[Mapping[str, Any], ...] = ()
+    relationships: tuple[Mapping[str, Any], ...] = ()
+    claims: tuple[Mapping[str, Any], ...] = ()
+    reports: tuple[Mapping[str, Any], ...] = ()
+    trace: tuple[Step, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question's answer with the sources it can be checked against."""
+
+    question: str
+    text: str
+    citations: tuple[Citation, ...]
+    refused: bool
+    method: str
+    context: Context
+    usage: Usage
+    trace: tuple[Step, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same fields as plain JSON values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        from graphkb.view.answer import answer_text
+
+        return answer_text(self)
+
+    def _repr_html_(self) -> str:
+        from graphkb.view.answer import answer_html
+
+        return answer_html(self)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Something a stage did not take, kept for the report: where it stood and why."""
+
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class IndexResult:
+    """What one index run did. ``version`` is the committed knowledge-base version."""
+
+    version: int
+    counts: Mapping[str, int]
+    added: int
+    changed: int
+    removed: int
+    seconds: Mapping[str, float]
+    refused: tuple[Refused, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same fields as plain JSON values."""
+        return asdict(self)
+
+
+Progress = Callable[[str, int, int], None]
+"""Called as ``progress(stage, done, total)``; ``total`` 0 means not known yet."""
+
+
+def no_progress(stage: str, done: int, total: int) -> None:
+    """A :data:`Progress` that shows nothing."""

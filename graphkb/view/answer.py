@@ -1,0 +1,132 @@
+"""Answers and hits as plain text and as HTML for a notebook. Document text is never trusted."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+
+from graphkb.tables import content_hash
+from graphkb.types import Answer, Citation, Hit
+
+REFUSAL = "The knowledge base does not answer this question."
+
+_REFERENCE = re.compile(r"\[(\d+)\]")
+
+_STYLE = (
+    "<style>"
+    ".graphkb{max-width:48em;line-height:1.5}"
+    ".graphkb .text{white-space:pre-wrap}"
+    ".graphkb .dim{opacity:.65;font-size:.9em}"
+    ".graphkb blockquote{margin:.2em 0 .6em 1em;white-space:pre-wrap}"
+    ".graphkb a{text-decoration:none}"
+    ".graphkb :target{background:rgba(255,200,0,.3)}"
+    "</style>"
+)
+
+
+def place(title: str, heading: str) -> str:
+    """Title › heading; a heading that is empty or only repeats the title is left out."""
+    return f"{title} › {heading}" if heading and heading != title else title
+
+
+def span(path: str, page: int | None, char_start: int, char_end: int) -> str:
+    """Where a quote stands: path, page where there is one, character span."""
+    where = f"p. {page}, " if page is not None else ""
+    return f"{path}, {where}chars {char_start}–{char_end}"
+
+
+def answer_body(answer: Answer) -> str:
+    """The answer's own words; a refusal always says that it is one."""
+    text = answer.text.strip()
+    return text or (REFUSAL if answer.refused else "(no text)")
+
+
+def source_lines(citations: Iterable[Citation]) -> list[str]:
+    """One line a citation: ``[1] title › heading (path, chars a–b): “quote”``."""
+    return [
+        f"[{citation.number}] {place(citation.title, citation.heading)} "
+        f"({span(citation.path, citation.page, citation.char_start, citation.char_end)}): "
+        f"“{' '.join(citation.quote.split())}”"
+        for citation in citations
+    ]
+
+
+def sources_title(answer: Answer) -> str:
+    """What the list of citations is called: nothing supports a refusal."""
+    return "Closest passages" if answer.refused else "Sources"
+
+
+def closing_line(answer: Answer) -> str:
+    """Method and cost in one line."""
+    parts = [answer.method, f"{answer.usage.seconds:.2f} s"]
+    if answer.usage.calls:
+        tokens = answer.usage.prompt_tokens + answer.usage.completion_tokens
+        parts.append(f"{answer.usage.calls} model calls, {tokens} tokens")
+    if answer.refused:
+        parts.insert(0, "refused")
+    return " · ".join(parts)
+
+
+def answer_text(answer: Answer) -> str:
+    """The answer, its sources and how it was made, as plain text."""
+    parts = [answer_body(answer)]
+    if answer.citations:
+        lines = source_lines(answer.citations)
+        parts.append("\n".join([f"{sources_title(answer)}:", *lines]))
+    parts.append(closing_line(answer))
+    return "\n\n".join(parts)
+
+
+def answer_html(answer: Answer) -> str:
+    """The answer for a notebook: each ``[n]`` links to its source in a list that opens."""
+    # Two answers in one notebook must not share anchors.
+    prefix = f"graphkb-{content_hash(answer.question, answer.text, length=8)}"
+    known = {citation.number for citation in answer.citations}
+
+    def link(match: re.Match[str]) -> str:
+        number = int(match.group(1))
+        return f'<a href="#{prefix}-{number}">[{number}]</a>' if number in known else match.group()
+
+    text = _REFERENCE.sub(link, html.escape(answer_body(answer)))
+    sources = "".join(_source_html(prefix, citation) for citation in answer.citations)
+    if sources:
+        # Open, because a link into closed details leads nowhere in some browsers.
+        count = f"{sources_title(answer)} ({len(answer.citations)})"
+        sources = f"<details open><summary>{count}</summary>{sources}</details>"
+    return (
+        f'{_STYLE}<div class="graphkb"><div class="text">{text}</div>{sources}'
+        f'<div class="dim">{html.escape(closing_line(answer))}</div></div>'
+    )
+
+
+def _source_html(prefix: str, citation: Citation) -> str:
+    where = span(citation.path, citation.page, citation.char_start, citation.char_end)
+    return (
+        f'<div id="{prefix}-{citation.number}">[{citation.number}] '
+        f"<b>{html.escape(place(citation.title, citation.heading))}</b> "
+        f'<span class="dim">{html.escape(where)}</span>'
+        f"<blockquote>{html.escape(citation.quote)}</blockquote></div>"
+    )
+
+
+def hits_html(hits: Sequence[Hit]) -> str:
+    """Hits for a notebook: one line each with score and legs, the text behind it."""
+    rows = "".join(_hit_html(hit) for hit in hits) or '<div class="dim">no hits</div>'
+    return f'{_STYLE}<div class="graphkb">{rows}</div>'
+
+
+def _hit_html(hit: Hit) -> str:
+    where = f"{span(hit.path, hit.page, hit.char_start, hit.char_end)} · {score_line(hit)}"
+    return (
+        f"<details><summary>{hit.rank}. <b>{html.escape(place(hit.title, hit.heading))}</b> "
+        f'<span class="dim">{html.escape(where)}</span></summary>'
+        f"<blockquote>{html.escape(hit.text)}</blockquote></details>"
+    )
+
+
+def score_line(hit: Hit) -> str:
+    """Score, then the rank each leg gave it, best leg first."""
+    legs = sorted(hit.via.items(), key=lambda leg: (leg[1].rank, leg[0]))
+    ranks = ", ".join(f"{name} #{via.rank}" for name, via in legs)
+    return f"score {hit.score:.4g}" + (f" · {ranks}" if ranks else "")

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import polars as pl
+import pytest
+
+from graphkb.errors import NotIndexedError, UsageError
+from graphkb.evaluate.questions import Question, QuestionSet
+from graphkb.evaluate.run import percentile, run_evaluation
+from graphkb.types import Hit, Hits, Refused
+from graphkb.view.evaluation import aligned, evaluation_lines, markdown_table, miss_lines
+
+DOCUMENTS = ["d1", "d2", "d3", "d4"]
+
+
+def hits(*documents: str) -> Hits:
+    """Hits of two units a document, the second one right behind the first."""
+    found = []
+    for document in documents:
+        for unit in (0, 1):
+            found.append(
+                Hit(
+                    len(found) + 1, 1 / (len(found) + 1), f"{document}-{unit}", document,
+                    f"标题 {document}", f"{document}.md", "", None, 0, 2, "正文", {},
+                )
+            )  # fmt: skip
+    return Hits(found, warnings=("dense left out",) if documents == ("d4",) else ())
+
+
+RANKINGS = {
+    "lexical": {"一": ["d1", "d2"], "二": ["d3", "d4", "d2"], "三": ["d4"]},
+    "graph": {"一": ["d2", "d1"], "二": ["d4", "d1"], "三": []},
+    "hybrid": {"一": ["d1", "d2"], "二": ["d4", "d3", "d2"], "三": ["d1"]},
+}
+
+
+class ThreeMethods:
+    """Rankings by method and question; dense is not there yet."""
+
+    search_methods: Sequence[str] = ("hybrid", "lexical", "dense", "graph")
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int | None, str]] = []
+
+    def table(self, name: str) -> pl.DataFrame:
+        assert name == "documents"
+        rows = [(key, f"{key}.md", f"标题 {key}", "text") for key in DOCUMENTS]
+        return pl.DataFrame(rows, schema=["id", "path", "title", "text"], orient="row")
+
+    def search(self, question: str, top_k: int | None = None, method: str = "hybrid") -> Hits:
+        self.asked.append((question, top_k, method))
+        if method == "dense":
+            raise NotIndexedError("no vectors yet; run graphkb index")
+        return hits(*RANKINGS[method][question])
+
+
+QUESTIONS = QuestionSet(
+    (
+        Question("q1", "一", ("标题 d1", "d2.md")),
+        Question("q2", "二", ("d3", "没有")),
+        Question("q3", "三", ()),
+    ),
+    (Refused("queries.jsonl:4", "not JSON"),),
+)
+
+
+def test_documents_rank_by_their_first_unit():
+    evaluation = run_evaluation(ThreeMethods(), QUESTIONS, ks=(1, 2))
+    hybrid, lexical, graph = evaluation.methods
+    assert [result.method for result in evaluation.methods] == ["hybrid", "lexical", "graph"]
+    # q1: d1 at 1, d2 at 2. q2: d3 at 1, 没有 never. q3 is not judged.
+    assert lexical.mean["recall@1"] == pytest.approx((1 / 2 + 1 / 2) / 2)
+    assert lexical.mean["recall@2"] == pytest.approx((1 + 1 / 2) / 2)
+    assert lexical.mean["all@2"] == pytest.approx(1 / 2)
+    assert lexical.mean["mrr"] == 1
+    assert hybrid.mean["mrr"] == pytest.approx((1 + 1 / 2) / 2)
+    assert graph.mean["mrr"] == pytest.approx((1 + 0) / 2)
+    second = lexical.questions[1]
+    assert second.ranks == {"d3": 1, "没有": None}
+    assert second.missed(2) == ("没有",)
+    assert second.retrieved == ("标题 d3", "标题 d4")
+    assert lexical.questions[2].metrics == {}
+    assert lexical.questions[2].warnings == ("dense left out",)
+
+
+def test_what_is_left_out_is_reported():
+    evaluation = run_evaluation(ThreeMethods(), QUESTIONS, ks=(2, 1, 2))
+    assert evaluation.ks == (1, 2)
+    assert evaluation.n_questions == 3
+    assert evaluation.excluded == ("q3",)
+    assert evaluation.refused == QUESTIONS.refused
+    assert evaluation.unmatched == (
+        Refused("question q2", "no document has the id, path or title '没有'"),
+    )
+    assert evaluation.skipped == {"dense": "no vectors yet; run graphkb index"}
+
+
+def test_fusion_is_compared_with_its_best_leg():
+    comparison = run_evaluation(ThreeMethods(), QUESTIONS).comparison
+    assert comparison is not None
+    assert (comparison.best_leg, comparison.best, comparison.fusion) == ("lexical", 1.0, 0.75)
+    assert comparison.difference == -0.25
+    assert run_evaluation(ThreeMethods(), QUESTIONS, ["lexical"]).comparison is None
+
+
+def test_asks_deep_enough_for_long_documents_and_says_where_it_is():
+    project, seen = ThreeMethods(), []
+    run_evaluation(project, QUESTIONS, ["lexical"], (1, 8), lambda *step: seen.append(step))
+    # The first question is asked twice: once to load what the method needs.
+    assert project.asked == [(text, 80, "lexical") for text in ("一", "一", "二", "三")]
+    assert seen == [("lexical", done, 3) for done in range(4)]
+
+
+def test_methods_must_be_known_and_one_must_run():
+    with pytest.raises(UsageError, match="unknown search method 'lexicl'; known: hybrid, lexical"):
+        run_evaluation(ThreeMethods(), QUESTIONS, ["lexicl"])
+    with pytest.raises(NotIndexedError, match="no vectors yet"):
+        run_evaluation(ThreeMethods(), QUESTIONS, ["dense"])
+
+
+def test_to_dict_is_json_with_every_question():
+    data = json.loads(json.dumps(run_evaluation(ThreeMethods(), QUESTIONS).to_dict()))
+    assert data["comparison"]["difference"] == -0.25
+    assert data["methods"][1]["questions"][1]["ranks"] == {"d3": 1, "没有": None}
+    assert data["skipped"] == {"dense": "no vectors yet; run graphkb index"}
+
+
+def test_percentiles_by_nearest_rank():
+    assert percentile([4, 1, 3, 2], 50) == 2
+    assert percentile([4, 1, 3, 2], 95) == 4
+    assert percentile([7], 50) == 7
+    assert percentile(list(range(1, 101)), 95) == 95
+
+
+def test_tables_and_misses():
+    evaluation = run_evaluation(ThreeMethods(), QUESTIONS, ["hybrid", "lexical"], (1, 2))
+    lines = markdown_table(evaluation).split("\n")
+    header = "| method | recall@1 | recall@2 | all@2 | ndcg@2 | mrr | p50 ms | p95 ms |"
+    assert " ".join(lines[0].split()) == header
+    assert lines[3].startswith("| lexical |    0.500 |    0.750 | 0.500 |")
+    assert len({len(line) for line in lines}) == 1
+    text = evaluation_lines(evaluation)
+    assert text[0] == "2 questions, documents ranked by their best passage"
+    assert text[-1] == "fusion 0.750 against its best leg (lexical) 1.000: -0.250 MRR"
+    assert miss_lines(evaluation) == [
+        "",
+        "hybrid, evidence missing from the first 2:",
+        "  q2: 二",
+        "    not found: 没有",
+        "",
+        "lexical, evidence missing from the first 2:",
+        "  q2: 二",
+        "    not found: 没有",
+    ]
+
+
+def test_aligned_is_markdown():
+    rows = [["set", "bar", "how"], ["a", "0.5", "x"]]
+    assert aligned(rows, left=(0, 2)) == (
+        "| set | bar | how |\n| --- | --: | --- |\n| a   | 0.5 | x   |"
+    )
+    assert aligned(rows).endswith("| a   | 0.5 |   x |")

@@ -1,0 +1,68 @@
+"""Where names stand in a sentence, in both languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphkb.extract import han, latin
+
+
+def _latin(text: str) -> list[str]:
+    return [text[a:b] for a, b in latin.name_spans(text)]
+
+
+def _han(text: str) -> dict[str, str]:
+    return {text[a:b]: flag for a, b, flag in han.name_spans(text)}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (
+            "directed by Frank Tuttle for Paramount Pictures.",
+            ["Frank Tuttle", "Paramount Pictures"],
+        ),
+        ("the city of Paris, France", ["Paris", "France"]),
+        ("In May 1999 he met J. R. Smith.", ["J. R. Smith"]),
+        ("It saw Lothair II's mother", ["Lothair II"]),
+        ("Tom and Jerry ran", ["Tom", "Tom and Jerry", "Jerry"]),
+        ("Produced by Noah, it failed.", ["Noah"]),
+        ("Noah's ark", ["Noah"]),
+        ("她在 Google DeepMind 工作", ["Google DeepMind"]),
+        ("nothing here to see", []),
+        ("", []),
+    ],
+)
+def test_capitalised_names_are_found_and_sentence_openers_are_not(
+    text: str, names: list[str]
+) -> None:
+    assert _latin(text) == names
+
+
+def test_codes_are_kept_whole_and_are_not_cut_from_longer_words() -> None:
+    text = "错误 E1043：设置 NO_PROXY，5G 和 C++；ABCE1043x_y"
+    found = [text[a:b] for a, b in latin.code_spans(text)]
+    assert found[:4] == ["E1043", "NO_PROXY", "5G", "C++"]
+    assert "E1043x" not in found
+
+
+def test_quoted_titles_are_spans_and_quoted_speech_is_not() -> None:
+    text = 'He wrote "What Is God?" and said "we will go home".'
+    assert [text[a:b] for a, b in latin.quoted_spans(text)] == ["What Is God"]
+
+
+def test_chinese_names_come_from_tags_marks_and_suffixes() -> None:
+    found = _han("陈明在清华大学读《三国演义》，后加入中国联合网络通信集团有限公司。")
+    assert found["陈明"] == "nr"
+    assert found["三国演义"] == "WORK"
+    assert "清华大学" in found
+    assert "中国联合网络通信集团有限公司" in found
+
+
+def test_traditional_text_is_tagged_at_its_own_offsets() -> None:
+    text = "魯迅在臺灣大學演講"
+    assert "臺灣大學" in _han(text)
+
+
+def test_words_that_only_look_like_surnames_are_no_persons() -> None:
+    assert "智慧" not in _han("智慧城市的智能化建设")

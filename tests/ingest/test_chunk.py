@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from graphkb.ingest.chunk import cut_documents
+from graphkb.settings import Chunks
+from graphkb.text.tokens import count_tokens
+
+CASES = Path(__file__).parents[1] / "data" / "cases"
+ROW = "青石公司成立于2009年总部设在临江市陈明是青石公司的首席工程师"
+
+
+def cut(text, media_type="text/markdown", title="T", **options):
+    row = {"id": "d", "title": title, "text": text, "media_type": media_type}
+    units = cut_documents(pl.DataFrame([row]), Chunks(**options))
+    assert all(
+        text[unit["char_start"] : unit["char_end"]] == unit["text"]
+        for unit in units.iter_rows(named=True)
+    )
+    return units
+
+
+@pytest.mark.parametrize("overlap", [25, 30, 40, 49])
+@pytest.mark.parametrize("media_type", ["text/plain", "text/markdown"])
+def test_case_c02_always_progress(overlap, media_type):
+    text = "abc\n" * 50
+    units = cut(text, media_type, size=50, overlap=overlap)
+    ends = units["char_end"].to_list()
+    assert ends == sorted(set(ends))
+    assert ends[-1] == len(text) - 1
+
+
+def test_case_c03_the_last_unit_is_not_inside_the_one_before():
+    units = cut("a b c d e f g h i j", "text/plain", size=8, overlap=4)
+    assert units["text"].to_list() == ["a b c d e f g h", "e f g h i j"]
+    assert cut("a b c d e f g h", "text/plain", size=8, overlap=4).height == 1
+
+
+@pytest.mark.parametrize("size", [17, 50, 101])
+@pytest.mark.parametrize("overlap", [0, 7])
+@pytest.mark.parametrize("text", [ROW * 100, (CASES / "enc/emoji_zwj.txt").read_text("utf-8")])
+def test_case_c04_no_character_is_cut(text, size, overlap):
+    units = cut(text, "text/plain", size=size, overlap=overlap)
+    assert "\ufffd" not in "".join(units["text"])
+    assert units["n_tokens"].max() <= size
+    assert not any(unit.startswith(("\u200d", "\U0001f3fd")) for unit in units["text"])
+    if not overlap:
+        assert "".join("".join(units["text"]).split()) == "".join(text.split())
+
+
+def test_case_c05_offsets_hold_for_tiny_units():
+    units = cut("äöü😀" * 60, "text/plain", size=3, overlap=0)
+    assert "".join(units["text"]) == "äöü😀" * 60
+    assert units["n_tokens"].max() <= 3
+
+
+def test_case_c11_urls_stay_within_the_limit():
+    line = "详细说明见此处的网址：https://example.com/" + "a1b2c3d4" * 12 + "\n"
+    units = cut(line * 60, "text/plain", size=300, overlap=30)
+    assert units["n_tokens"].max() <= 300
+    assert [count_tokens(text) for text in units["text"]] == units["n_tokens"].to_list()
+
+
+def test_case_a09_special_tokens_are_ordinary_text():
+    (text,) = cut("Ada <|endoftext|> Lin")["text"]
+    assert text == "Ada <|endoftext|> Lin"
+
+
+def test_case_c09_table_parts_are_valid_tables_with_their_context():
+    text = (CASES / "table/two_header_rows.md").read_text("utf-8")
+    header = "| Group | Q1 | Q2 |\n| | Jan-Mar | Apr-Jun |\n|---|---|---|"
+    units = cut(text, title="Sales", size=120, overlap=20)
+    assert units.height > 5
+    assert set(units["kind"]) == {"table"}
+    first, *others = units.iter_rows(named=True)
+    assert first["text"].startswith(header + "\n| Line 0")
+    assert first["context"] == "Sales"
+    rows = first["text"].split("\n")[3:]
+    for unit in others:
+        assert unit["context"] == f"Sales\n{header}"
+        assert unit["n_tokens"] + count_tokens(header) <= 120
+        rows += unit["text"].split("\n")
+    assert rows == text.strip().split("\n")[3:]
+
+
+def test_case_c07_a_long_table_under_a_heading():
+    text = (CASES / "table/long_table.md").read_text("utf-8") * 3
+    units = cut(text, title="库存表", size=400)
+    assert units["n_tokens"].max() <= 400
+    assert units["text"][0].startswith("# 库存表\n\n| 编号 | 设备")
+    assert units["context"][1] == "库存表\n| 编号 | 设备 | 数量 | 单价(元) |\n|---|---|---|---|"
+    assert all(text.startswith("|") for text in units["text"] if not text.startswith("#"))
+
+
+def test_sections_give_their_path_and_small_ones_go_together():
+    body = "Ada Lin leads the project in Riverton. " * 132
+    text = f"# Manual\n\n## A\n\n{body}\n\n## B\n\nshort\n\n## C\n\nshort\n\n# Other\n\n{body}"
+    units = cut(text, title="Manual")
+    assert units["heading_path"].to_list() == [["Manual", "A"], ["Manual"], ["Other"]]
+    assert units["context"].to_list() == ["Manual › A", "Manual", "Manual › Other"]
+    assert units["text"][0].startswith("# Manual\n\n## A\n")
+    assert units["text"][1] == "## B\n\nshort\n\n## C\n\nshort"
+    assert cut(text, context="none")["context"].to_list() == ["", "", ""]
+
+
+def test_headings_inside_code_are_code_and_code_is_kept_whole():
+    code = "```python\n# not a heading\n" + "value = compute(value)\n" * 30 + "```"
+    prose = "陈明负责水表项目。" * 60
+    units = cut(f"# T\n\n{prose}\n\n{code}\n\n{prose}", size=300, overlap=0)
+    assert all(path == ["T"] for path in units["heading_path"].to_list())
+    assert sum(code in text for text in units["text"]) == 1
+    assert cut(code)["kind"].to_list() == ["code"]
+
+
+def test_an_unclosed_fence_is_text():
+    units = cut("```\n# Heading\n\n" + "字。" * 900)
+    assert units["heading_path"].to_list()[-1] == ["Heading"]
+
+
+def test_setext_and_chinese_headings_without_a_space():
+    units = cut("第一\n====\n\n" + "字。" * 900 + "\n\n##概述\n\n" + "句。" * 900)
+    assert units["heading_path"].to_list()[0] == ["第一"]
+    assert units["heading_path"].to_list()[-1] == ["第一", "概述"]
+
+
+def test_overlap_is_whole_sentences_of_the_same_section():
+    sentences = [f"Sentence number {number} stands here." for number in range(60)]
+    units = cut("# A\n\n" + " ".join(sentences) + "\n\n# B\n\n" + " ".join(sentences), size=200,
+                overlap=30)  # fmt: skip
+    texts = [unit for unit in units.iter_rows(named=True) if unit["heading_path"] == ["A"]]
+    for before, after in pairwise(texts):
+        shared = before["char_end"] - after["char_start"]
+        assert before["text"][-shared:].startswith("Sentence number")
+        assert 0 < count_tokens(before["text"][-shared:]) <= 30
+    assert next(u for u in units.iter_rows(named=True) if u["heading_path"] == ["B"])[
+        "text"
+    ].startswith("# B")
+
+
+def test_long_text_is_cut_evenly_at_paragraphs():
+    paragraph = "Ada Lin leads the project in Riverton. " * 20
+    units = cut("\n\n".join([paragraph.strip()] * 9), "text/plain")
+    assert units["n_tokens"].min() > 600
+    assert all(text.endswith(".") for text in units["text"])
+    assert all(text.startswith("Ada") for text in units["text"])

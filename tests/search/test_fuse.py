@@ -1,0 +1,80 @@
+"""Fusion: formulas, ties, and that a weak leg cannot pull a strong one down."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphkb.search.fuse import adaptive_weights, fuse
+
+LEXICAL = [("a", 9.0), ("b", 3.0), ("c", 1.0)]
+DENSE = [("c", 0.9), ("d", 0.8)]
+
+
+def test_rrf_is_cormacks_sum_scaled_to_one() -> None:
+    hits = {
+        hit.id: hit.score for hit in fuse({"lexical": LEXICAL, "dense": DENSE}, "rrf", {}, k=60)
+    }
+    assert hits["c"] == pytest.approx(61 / 63 + 1)
+    assert hits["a"] == pytest.approx(1.0)
+    assert hits["d"] == pytest.approx(61 / 62)
+
+
+def test_alpha_is_a_weighted_sum_of_scaled_scores() -> None:
+    fused = fuse({"lexical": LEXICAL, "dense": DENSE}, "alpha", {"lexical": 2.0, "dense": 0.5})
+    assert {hit.id: hit.score for hit in fused} == pytest.approx(
+        {"a": 2.0, "b": 0.5, "c": 0.5, "d": 0.0}
+    )
+
+
+def test_graph_scores_are_scaled_from_zero() -> None:
+    fused = fuse({"graph": [("a", 1.0), ("b", 0.5)]}, "alpha", {})
+    assert [hit.score for hit in fused] == [1.0, 0.5]
+
+
+@pytest.mark.parametrize("method", ["alpha", "rrf"])
+def test_ties_are_broken_by_id(method: str) -> None:
+    runs = {"lexical": [("b", 1.0)], "dense": [("a", 1.0)]}
+    assert [hit.id for hit in fuse(runs, method, {})] == ["a", "b"]  # type: ignore[arg-type]
+
+
+def test_via_holds_the_rank_in_every_leg() -> None:
+    fused = fuse({"lexical": LEXICAL, "dense": DENSE}, "rrf", {})
+    assert fused[0].id == "c"
+    assert fused[0].via == {"lexical": 3, "dense": 1}
+
+
+def test_trusted_graph_decides_and_dense_orders_what_it_leaves_level() -> None:
+    graph = [("x", 1.0), ("y", 0.4), ("z", 0.4)]
+    runs = {"lexical": LEXICAL, "dense": [("z", 0.9), ("a", 0.1)], "graph": graph}
+    assert [hit.id for hit in fuse(runs, trust=1.0, coverage=0.3)][:3] == ["x", "z", "y"]
+
+
+def test_an_untrusted_graph_has_no_say() -> None:
+    runs = {"lexical": LEXICAL, "graph": [("x", 1.0), ("c", 0.9)]}
+    assert [hit.id for hit in fuse(runs, trust=0.0, coverage=1.0)][:3] == ["a", "b", "c"]
+
+
+def test_words_decide_where_one_passage_covers_the_question() -> None:
+    runs = {"lexical": [("a", 2.0), ("b", 1.0)], "dense": [("b", 0.9), ("a", 0.8)]}
+    assert fuse(runs, coverage=1.0)[0].id == "a"
+    assert fuse(runs, coverage=0.3)[0].id == "b"
+
+
+@pytest.mark.parametrize("trust", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("coverage", [0.0, 0.5, 1.0])
+def test_weights_stay_in_range(trust: float, coverage: float) -> None:
+    weights = adaptive_weights(trust, coverage)
+    assert set(weights) == {"lexical", "dense", "graph"}
+    assert all(0.0 <= weight <= 1.1 for weight in weights.values())
+
+
+def test_a_leg_alone_decides_and_empty_legs_are_ignored() -> None:
+    assert [hit.id for hit in fuse({"lexical": LEXICAL, "dense": []}, trust=1.0)] == ["a", "b", "c"]
+    assert [hit.id for hit in fuse({"graph": [("x", 0.1)]}, trust=0.0)] == ["x"]
+    assert fuse({}) == []
+    assert fuse({"lexical": []}) == []
+
+
+def test_equal_scores_all_count_fully() -> None:
+    fused = fuse({"lexical": [("a", 2.0), ("b", 2.0)]}, "alpha", {})
+    assert [hit.score for hit in fused] == [1.0, 1.0]

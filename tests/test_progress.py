@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from graphkb import progress
+from graphkb.progress import ProgressLines, shown_progress
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+def on_terminal(*arguments: str, stream: str = "stderr") -> str:
+    """What a Python run shows on a terminal of 100 columns when ``stream`` is one."""
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "COLUMNS": "100", "TERM": "xterm"}
+    environment.pop("NO_COLOR", None)
+    other = "stdout" if stream == "stderr" else "stderr"
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        env=environment,
+        **{stream: follower, other: subprocess.DEVNULL},
+    )
+    os.close(follower)
+    shown = b""
+    try:
+        while chunk := os.read(leader, 65536):
+            shown += chunk
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(leader)
+    assert process.wait(timeout=60) == 0
+    return shown.decode("utf8")
+
+
+BARS = """
+from graphkb.progress import shown_progress
+with shown_progress() as progress:
+    for done in range(1, 401):
+        progress("chunk", done, 400)
+    progress.note("searchable: [bold]version 1[/bold]")
+    progress("读取", 7, 0)
+    progress("communities", 0, 0)
+"""
+
+
+def test_bars_with_counts_and_rates_on_a_terminal():
+    shown = on_terminal("-c", BARS)
+    assert "400/400" in shown
+    assert "/s" in shown
+    assert "searchable: [bold]version 1[/bold]" in shown
+    assert "读取" in shown
+    assert "7  " in shown
+    assert "communities" in shown
+
+
+def test_a_line_at_start_and_end_elsewhere(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    clock = iter(range(1000))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    with shown_progress() as display:
+        for done in range(6):
+            display("读取", done, 5)
+        display("读取", 5, 5)
+        display("communities", 0, 0)
+        display("embed", 2, 9)
+    assert capsys.readouterr() == ("", (
+        "读取 …\n"
+        "读取: 5 in 6.0 s (1/s)\n"
+        "communities …\n"
+        "communities: 2.0 s\n"
+        "embed …\n"
+        "embed: 2/9 in 2.0 s (1/s)\n"
+    ))  # fmt: skip
+
+
+def test_long_stages_speak_every_half_minute(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    clock = iter([0, 10, 40, 50, 80, 100])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    display = ProgressLines()
+    for done in (0, 10, 40, 50, 80):
+        display("embed", done, 800)
+    display.close()
+    assert capsys.readouterr().err.splitlines() == [
+        "embed …",
+        "embed: 40/800 (1/s)",
+        "embed: 80/800 (1/s)",
+        "embed: 80/800 in 100.0 s (1/s)",
+    ]
+
+
+def test_hits_are_highlighted_and_tables_drawn_on_a_terminal():
+    code = (
+        "from graphkb import terminal\n"
+        "from graphkb.types import Hit\n"
+        "from graphkb.view.terminal import hit_lines\n"
+        "import click\n"
+        "hit = Hit(1, 1.0, 'u', 'd', '标题', 'a.md', '', None, 0, 9, '陈明在青石公司', {})\n"
+        "click.echo(chr(10).join(hit_lines(hit, '陈明', terminal.bold, terminal.dim)))\n"
+        "import polars as pl\n"
+        "from graphkb.view.tables import draw\n"
+        "draw(pl.DataFrame({'title': ['[red]甲[/red]' + '字' * 99]}), 3)\n"
+    )
+    shown = on_terminal("-c", code, stream="stdout")
+    assert "\x1b[1m陈明\x1b[0m在青石公司" in shown
+    assert "[red]甲[/red]" in shown
+    assert "字…" in shown
+    assert "1 of 3 rows" in shown
