@@ -309,7 +309,10 @@ def _numbered(name: str, frame: pl.DataFrame, old: pl.DataFrame) -> pl.DataFrame
     joined = frame.join(known, on="id", how="left", maintain_order="left")
     new = pl.col("_known").is_null()
     return joined.with_columns(
-        pl.when(new).then(new.cum_sum() + (first - 1)).otherwise("_known").alias("human_readable_id")
+        pl.when(new)
+        .then(new.cum_sum() + (first - 1))
+        .otherwise("_known")
+        .alias("human_readable_id")
     ).drop("_known")
 
 
@@ -324,8 +327,7 @@ def _read_documents(work: Work) -> dict[str, pl.DataFrame]:
     files = list_files(work.root / options.folder, options)
     old_documents, old_sources = work.table("documents"), work.kept("read_documents", "sources")
     known = {
-        (path, digest): group
-        for (path, digest), group in old_sources.group_by("path", "file_hash")
+        (path, digest): group for (path, digest), group in old_sources.group_by("path", "file_hash")
     }
     texts = old_documents.select("content_hash", "text").unique("content_hash")
     frames: list[pl.DataFrame] = []
@@ -347,7 +349,7 @@ def _read_documents(work: Work) -> dict[str, pl.DataFrame]:
     if not frames and not old_documents.height:
         raise InputError(_nothing_to_read(work.root / options.folder, len(files), work.refused))
     columns = [*TABLES["sources"].schema, "text"]
-    schema = {**TABLES["sources"].schema, "text": pl.String()}
+    schema = pl.Schema({**TABLES["sources"].schema, "text": pl.String()})
     sources = (
         pl.concat([frame.select(columns).cast(schema) for frame in frames])
         if frames
@@ -395,7 +397,9 @@ def _cut_documents(work: Work) -> dict[str, pl.DataFrame]:
     kept = old.join(kept_ids, left_on="document_id", right_on="id", how="semi")
     new = documents.join(kept_ids, on="id", how="anti")
     work.progress("cut", 0, new.height)
-    units = pl.concat([kept, TABLES["text_units"].conform(cut_documents(new, work.settings.chunks))])
+    units = pl.concat(
+        [kept, TABLES["text_units"].conform(cut_documents(new, work.settings.chunks))]
+    )
     work.progress("cut", new.height, new.height)
     order = documents.select(pl.col("id").alias("document_id"), "path").with_row_index("_place")
     units = units.join(order, on="document_id", how="left").sort("_place", "index")
@@ -444,9 +448,7 @@ def _extract_evidence(work: Work) -> dict[str, pl.DataFrame]:
             new = pl.concat([new, hit])
     new = new.sort("id")
     work.progress("extract", 0, new.height)
-    extraction = extract_units(
-        new, terms, work.settings.extract, partial(work.progress, "extract")
-    )
+    extraction = extract_units(new, terms, work.settings.extract, partial(work.progress, "extract"))
     made = (extraction.mentions, extraction.relationships, extraction.claims)
     result = {}
     for name, frame in zip(names, made, strict=True):
@@ -629,5 +631,3 @@ def _embed_units(work: Work) -> bool:
         "fingerprint": EMBED.fingerprint(work),
     }
     return True
-
-

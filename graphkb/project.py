@@ -1,4 +1,4 @@
-"""A project: a folder with settings, prompts, input, output and cache, and what one does with it."""
+"""A project: a folder with settings, prompts, input, output and cache; the Python API."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def open(root: str | Path = ".", overrides: Sequence[str] = ()) -> Project:
 class Project:
     """One knowledge base. Reading methods see the last committed version at the time of the call.
 
-    Safe inside a running event loop (notebooks, servers); ``aquery`` and ``asearch`` do not block it.
+    Safe inside a running event loop (notebooks, servers): ``aquery`` and ``asearch`` do not
+    block it.
     """
 
     methods: tuple[str, ...] = ("auto", "local", "global", "hybrid")
@@ -42,7 +43,8 @@ class Project:
         if not self.root.is_dir():
             found = "is a file" if self.root.exists() else "does not exist"
             raise UsageError(
-                f"{self.root}: {found}; give a project folder, or make one with: graphkb init {root}"
+                f"{self.root}: {found}; give a project folder, "
+                f"or make one with: graphkb init {root}"
             )
         self.settings: Settings = load_settings(self.root, list(overrides))
         self.output = self.root / "output"
@@ -131,7 +133,10 @@ class Project:
         return await asyncio.to_thread(self.search, question, top_k, method)
 
     def query(self, question: str, method: str = "auto") -> Answer:
-        """The answer to a question with citations; see :func:`~graphkb.query.answer.answer_question`."""
+        """The answer to a question, with citations that can be checked.
+
+        See :func:`~graphkb.query.answer.answer_question`.
+        """
         from graphkb.query.answer import answer_question
         from graphkb.query.route import clean_question
 
@@ -167,7 +172,7 @@ class Project:
         return parquet_view(store)[name] if name in PARQUET else store.read(name)
 
     def graph(self) -> nx.Graph[str]:
-        """The entity graph as networkx: nodes are entity titles, edges carry weight and description."""
+        """The entity graph as networkx: nodes are entity titles, edges have weight and words."""
         import networkx as nx
 
         store = self._current().store
@@ -189,7 +194,7 @@ class Project:
         return graph
 
     def status(self) -> dict[str, Any]:
-        """What is indexed: counts, version, model, sizes on disk; version 0 before the first run."""
+        """What is indexed: counts, version, model, bytes; version 0 before the first run."""
         from graphkb.store.manifest import read_manifest
 
         manifest = read_manifest(self.output)
@@ -269,7 +274,9 @@ def init_project(root: str | Path, sample: bool = False, force: bool = False) ->
             made.append(path)
 
     put(root / FILE_NAME, settings_yaml().encode(), True)
-    put(root / ".env", b"# Keys for settings.yaml: write api_key: ${OPENAI_API_KEY} there.\n", False)
+    put(
+        root / ".env", b"# Keys for settings.yaml: write api_key: ${OPENAI_API_KEY} there.\n", False
+    )
     put(root / ".gitignore", b".env\noutput/\ncache/\n", False)
     (root / "input").mkdir(parents=True, exist_ok=True)
     for part, wanted in (("prompts", True), ("input", sample)):

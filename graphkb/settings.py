@@ -266,7 +266,9 @@ def _expand(value: Any, variables: dict[str, str], where: str) -> Any:
     def replacement(match: re.Match[str]) -> str:
         name = match.group(1)
         if name not in variables:
-            raise SettingsError(f"{where}: environment variable {name} is not set; set it or put it in .env")
+            raise SettingsError(
+                f"{where}: environment variable {name} is not set; set it or put it in .env"
+            )
         return variables[name].strip()
 
     return _VARIABLE.sub(replacement, value)
@@ -279,7 +281,11 @@ def _keys_of_variable(name: str) -> list[str]:
         if rest == section:
             return [section]
         model = field.annotation
-        if rest.startswith(section + "_") and isinstance(model, type) and issubclass(model, Section):
+        if (
+            rest.startswith(section + "_")
+            and isinstance(model, type)
+            and issubclass(model, Section)
+        ):
             key = rest[len(section) + 1 :]
             if key in model.model_fields:
                 return [section, key]

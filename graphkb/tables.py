@@ -32,9 +32,9 @@ class Table:
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
         """``frame`` with exactly this table's columns, in order and cast, sorted by key."""
-        return frame.select(
-            pl.col(name).cast(dtype) for name, dtype in self.schema.items()
-        ).sort(self.key)
+        return frame.select(pl.col(name).cast(dtype) for name, dtype in self.schema.items()).sort(
+            self.key
+        )
 
 
 _TEXT = pl.String()

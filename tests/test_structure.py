@@ -19,13 +19,20 @@ LAYERS = [
     {"settings", "tables"},
     {"text"},
     {"llm", "embed", "store"},
-    {"ingest", "extract", "graph", "report"},
+    {"ingest"},
+    {"extract"},
+    {"graph"},
+    {"report"},
     {"search"},
     {"pipeline"},
     {"query"},
     {"evaluate", "govern"},
     {"project"},
-    {"cli", "terminal", "serve", "view", "scale", "__main__"},
+    {"view", "serve", "scale", "progress"},
+    {"terminal"},
+    {"cli_inspect"},
+    {"cli"},
+    {"__main__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 STAGES = {"ingest", "extract", "graph", "report"}
@@ -92,7 +99,7 @@ def test_table_names_are_plural_and_parquet_columns_exist() -> None:
     for name, columns in PARQUET.items():
         assert set(columns) <= TABLES[name].columns.keys() | derived, name
     for name, table in TABLES.items():
-        assert name.endswith("s") or name.endswith("evidence")
+        assert name.endswith(("s", "evidence"))
         assert set(table.key) <= table.columns.keys(), name
         assert all(meaning for _, meaning in table.columns.values())
 

@@ -1,4 +1,4 @@
-"""Embedding models: :data:`EMBEDDERS` lists them; :func:`make_embedder` makes the configured one."""
+"""Embedding models: :data:`EMBEDDERS` lists them, :func:`make_embedder` makes one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ EMBEDDERS: dict[str, Callable[[Embed], Embedder]] = {"builtin": _builtin, "opena
 
 
 def make_embedder(options: Embed) -> Embedder:
-    """The embedder of the settings. Raises SettingsError or EmbeddingError when it cannot be made."""
+    """The embedder of the settings. Raises SettingsError when they name none."""
     return EMBEDDERS[options.provider](options)
 
 

@@ -82,7 +82,8 @@ class EndpointEmbedder:
     def _failure(self, error: Exception) -> EmbeddingError:
         return EmbeddingError(
             f"{self._options.base_url}: embedding with model {self.model!r} failed "
-            f"({' '.join(str(error).split())[:300]}); check embed.base_url, embed.model and embed.api_key"
+            f"({' '.join(str(error).split())[:300]}); "
+            "check embed.base_url, embed.model and embed.api_key"
         )
 
     def _checked(self, reply: Any, expected: int) -> Vectors:
@@ -96,9 +97,13 @@ class EndpointEmbedder:
             )
         widths = {len(item.embedding) for item in items}
         if len(widths) != 1 or (self._dimension and widths != {self._dimension}) or 0 in widths:
-            raise EmbeddingError(f"{where} returned vectors of widths {sorted(widths)}; expected one")
+            raise EmbeddingError(
+                f"{where} returned vectors of widths {sorted(widths)}; expected one"
+            )
         self._dimension = widths.pop()
         vectors = np.array([item.embedding for item in items], np.float32)
         if not np.isfinite(vectors).all():
-            raise EmbeddingError(f"{where} returned a vector with NaN or infinity; check the server")
+            raise EmbeddingError(
+                f"{where} returned a vector with NaN or infinity; check the server"
+            )
         return unit_rows(vectors)

@@ -7,6 +7,7 @@ import polars as pl
 from graphkb.text.sentences import sentence_spans
 
 _MAX_LENGTH = 400
+_LOOK_AT = 2_000
 
 
 def describe_entities(
@@ -52,6 +53,7 @@ def describe_entities(
 
 def _first_sentence(text: str) -> str:
     """The first sentence of at least four characters, not a Markdown heading, cut to 400."""
+    text = text[:_LOOK_AT]
     for start, end in sentence_spans(text):
         sentence = text[start:end]
         if len(sentence) >= 4 and not sentence.startswith(("#", "|", "<!--")):

@@ -113,7 +113,7 @@ def _old_numbers(ids: list[str], communities: pl.DataFrame, level: int) -> Integ
     members = (
         communities.filter(pl.col("level") == level)
         .select("community", pl.col("entity_ids").alias("id"))
-        .explode("id", empty_as_null=True)
+        .explode("id")
         .unique("id", keep="first", maintain_order=True)
     )
     frame = pl.DataFrame({"id": ids}, schema={"id": pl.String()})

@@ -1,9 +1,8 @@
 """Hierarchical Leiden over arrays: each community too large is split on its own sub-network.
 
-The splitting differs from ``graspologic_native.hierarchical_leiden`` in one way: that function
-draws every split from one random stream, so that one moved node reshuffles all later splits;
-here each split is its own seeded run, so that a community's subtree depends on its own edges
-only. Leiden itself: Traag, Waltman and van Eck 2019, in graspologic_native.
+Unlike ``graspologic_native.hierarchical_leiden``, which draws all splits from one random stream
+so that one moved node reshuffles the later ones, each split is its own seeded run: a subtree
+depends on its own edges only. Leiden: Traag, Waltman and van Eck 2019, in graspologic_native.
 """
 
 from __future__ import annotations

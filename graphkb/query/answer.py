@@ -32,6 +32,7 @@ AUTO = "auto"
 _MARKUP = re.compile(r"^(?:[-*+•>]|\d{1,2}[.)])\s+|\*\*|__")
 _BRACKETED = re.compile(r"\[(\^?\d+(?:[-,–]\d+)*)\]")
 
+
 def answer_question(snapshot: Snapshot, question: str, method: str = AUTO) -> Answer:
     """The answer by ``method``, or by the one :func:`~graphkb.query.route.route` chooses.
 
@@ -84,9 +85,7 @@ def _quotes(snapshot: Snapshot, question: str, context: Context) -> list[Quote]:
     if context.evidence < options.refusal_threshold:
         return []
     if context.method == "global":
-        return [
-            Quote(p, p.char_start, p.char_end, p.text, p.score) for p in context.passages
-        ]
+        return [Quote(p, p.char_start, p.char_end, p.text, p.score) for p in context.passages]
     if context.foreign:
         return choose_foreign_quotes(snapshot, question, context.passages)
     return choose_quotes(snapshot, question, context.passages, options.max_sentences)

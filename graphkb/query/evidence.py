@@ -55,9 +55,7 @@ def measure_evidence(
     return Evidence(covered, f"{covered:.0%} of the question's words are covered")
 
 
-def word_coverage(
-    snapshot: Snapshot, tokens: Sequence[str], passages: Sequence[Passage]
-) -> float:
+def word_coverage(snapshot: Snapshot, tokens: Sequence[str], passages: Sequence[Passage]) -> float:
     """Share of the tokens, weighted by idf, that stand in any of the passages."""
     idf = snapshot.vocabulary.idf(tokens)
     total = sum(idf.values())

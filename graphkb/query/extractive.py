@@ -21,8 +21,9 @@ _BRIDGE_SHARE = 0.25
 _KIND_SHARE = 0.2
 # A further sentence must bring this share of what the best one brought.
 _LEAST_GAIN = 0.2
-# A passage far below the best one still counts this much.
-_LEAST_PRIOR = 0.25
+# How much a passage's score counts: (score / best score) to this power, so that sentences of
+# the second and third hop stay in play.
+_SCORE_POWER, _LEAST_SHARE = 0.3, 0.05
 
 _FOREIGN_PASSAGES, _FOREIGN_SENTENCES, _FOREIGN_QUOTES = 3, 40, 3
 
@@ -122,9 +123,7 @@ def choose_foreign_quotes(
     return [replace(quotes[i], score=float(scores[i])) for i in order[:_FOREIGN_QUOTES]]
 
 
-def _candidates(
-    snapshot: Snapshot, question: str, passages: Sequence[Passage]
-) -> list[_Candidate]:
+def _candidates(snapshot: Snapshot, question: str, passages: Sequence[Passage]) -> list[_Candidate]:
     asked = question.lower()
     asks_when = _WHEN.search(asked) is not None
     asks_number = _HOW_MANY.search(asked) is not None
@@ -133,7 +132,7 @@ def _candidates(
     for passage in passages:
         above = _stems(f"{passage.title}\n{passage.heading}", snapshot.dictionary)
         context = above
-        prior = max(passage.score / top, _LEAST_PRIOR)
+        prior = max(passage.score / top, _LEAST_SHARE) ** _SCORE_POWER
         for start, end in sentence_spans(passage.text):
             text = passage.text[start:end]
             heading = _HEADING.fullmatch(text)

@@ -98,14 +98,7 @@ def read_corpus(
     source, target = rows["source_at"].to_numpy(), rows["target_at"].to_numpy()
     strength = np.nan_to_num(rows["weight"].cast(pl.Float64).fill_null(0.0).to_numpy(), nan=0.0)
     strength = np.clip(strength, 0.0, 1e12) * (weight[source] + weight[target])
-    found = (
-        mentions.select("entity_id", "text_unit_id", "char_start")
-        .join(place, on="entity_id")
-        .join(unit_place.rename({"unit_id": "text_unit_id"}), on="text_unit_id")
-        .select("entity_at", "unit_at", "char_start")
-        .unique()
-        .sort("unit_at", "char_start", "entity_at")
-    )
+    found = _mentions(mentions, place, unit_place)
     labels = _labels(place, communities)
     entity, unit = found["entity_at"].to_numpy(), found["unit_at"].to_numpy()
     return Corpus(
@@ -136,6 +129,20 @@ def _places(ids: pl.Series, name: str) -> pl.DataFrame:
     )
 
 
+def _mentions(
+    mentions: pl.DataFrame, place: pl.DataFrame, unit_place: pl.DataFrame
+) -> pl.DataFrame:
+    """Distinct mentions by position, in text order."""
+    return (
+        mentions.select("entity_id", "text_unit_id", "char_start")
+        .join(place, on="entity_id")
+        .join(unit_place.rename({"unit_id": "text_unit_id"}), on="text_unit_id")
+        .select("entity_at", "unit_at", "char_start")
+        .unique()
+        .sort("unit_at", "char_start", "entity_at")
+    )
+
+
 def _renamed(place: pl.DataFrame, end: str) -> pl.DataFrame:
     return place.rename({"entity_id": f"{end}_id", "entity_at": f"{end}_at"})
 
@@ -158,7 +165,7 @@ def _labels(place: pl.DataFrame, communities: pl.DataFrame) -> tuple[Integers, .
         members = (
             communities.filter(pl.col("level") == level)
             .select("community", pl.col("entity_ids").alias("entity_id"))
-            .explode("entity_id", empty_as_null=True)
+            .explode("entity_id")
             .unique("entity_id", keep="any")
         )
         joined = place.join(members, on="entity_id", how="left", maintain_order="left")
@@ -172,7 +179,7 @@ def _relationship_units(rows: pl.DataFrame, unit_place: pl.DataFrame) -> Grouped
             pl.int_range(pl.len(), dtype=pl.Int64).alias("at"),
             pl.col("text_unit_ids").alias("unit_id"),
         )
-        .explode("unit_id", empty_as_null=True)
+        .explode("unit_id")
         .join(unit_place, on="unit_id")
         .unique(["at", "unit_at"])
         .sort("at", "unit_at")

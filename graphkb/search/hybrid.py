@@ -88,7 +88,7 @@ def retrieve(
     fused = fuse(
         used,
         method=options.fusion,
-        weights=options.weights or None,
+        weights={str(leg): weight for leg, weight in options.weights.items()} or None,
         k=options.rrf_k,
         trust=trust,
         coverage=coverage,

@@ -255,10 +255,11 @@ class Store:
             return []
         from lancedb.query import MatchQuery
 
+        query = MatchQuery(" ".join(tokens), "tokens")  # type: ignore[call-arg]
         with _explained(self.output, "search_texts"):
             found = (
                 self.open("search_texts")
-                .search(MatchQuery(" ".join(tokens), "tokens"), query_type="fts")
+                .search(query, query_type="fts")
                 .select(["id", "_score"])
                 .limit(limit)
                 .to_arrow()

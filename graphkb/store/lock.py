@@ -31,7 +31,9 @@ def write_lock(output: Path) -> Iterator[None]:
             f"{output}: another index run is active ({_describe(holder)}); wait for it to end"
         ) from None
     except OSError as error:
-        raise StoreError(f"{output}: cannot be written ({error.strerror}); check permissions") from None
+        raise StoreError(
+            f"{output}: cannot be written ({error.strerror}); check permissions"
+        ) from None
     try:
         holder.write_text(json.dumps({"pid": os.getpid(), "started": time.time()}), "utf-8")
         yield

@@ -32,15 +32,22 @@ def parquet_view(store: Store) -> dict[str, pl.DataFrame]:
             read("entities").join(
                 nodes.rename({"entity_id": "id"}), on="id", how="left", maintain_order="left"
             ),
-            pairs, "entity_id", "text_unit_id", "text_unit_ids",
+            pairs,
+            "entity_id",
+            "text_unit_id",
+            "text_unit_ids",
         ),
         "relationships": relationships.join(
             degree.rename({"entity_id": "source_id", "degree": "source_degree"}),
-            on="source_id", how="left", maintain_order="left",
+            on="source_id",
+            how="left",
+            maintain_order="left",
         )
         .join(
             degree.rename({"entity_id": "target_id", "degree": "target_degree"}),
-            on="target_id", how="left", maintain_order="left",
+            on="target_id",
+            how="left",
+            maintain_order="left",
         )
         .with_columns((pl.col("source_degree") + pl.col("target_degree")).alias("combined_degree")),
         "covariates": covariates,
@@ -75,7 +82,8 @@ def _communities(
     units = members.join(pairs, left_on="entity_ids", right_on="entity_id")
     inner = members.join(
         relationships.select("source_id", "target_id", pl.col("id").alias("relationship_id")),
-        left_on="entity_ids", right_on="source_id",
+        left_on="entity_ids",
+        right_on="source_id",
     ).join(
         members.select("community", pl.col("entity_ids").alias("target_id")),
         on=["community", "target_id"],
@@ -98,4 +106,3 @@ def write_parquet(store: Store, output: Path) -> list[Path]:
             raise StoreError(f"{path}: cannot be written ({error})") from error
         written.append(path)
     return written
-

@@ -49,9 +49,7 @@ def _encoding() -> tiktoken.Encoding:
     for line in raw.splitlines():
         token, rank = line.split()
         ranks[base64.b64decode(token)] = int(rank)
-    return tiktoken.Encoding(
-        ENCODING, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={}
-    )
+    return tiktoken.Encoding(ENCODING, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})
 
 
 def count_tokens(text: str) -> int:

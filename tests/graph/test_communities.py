@@ -270,7 +270,7 @@ def test_leaf_cover_takes_every_entity_once_at_any_level() -> None:
     for level in range(4):
         cover = leaf_cover(frame, level)
         chosen = frame.filter(pl.col("community").is_in(cover))
-        covered = chosen["entity_ids"].explode(empty_as_null=True).to_list()
+        covered = chosen["entity_ids"].explode().to_list()
         assert sorted(covered) == sorted([*names, "solo", "duo"])
         assert set(small) <= set(cover)
     assert leaf_cover(frame, 0) == frame.filter(pl.col("level") == 0)["community"].to_list()

@@ -12,7 +12,10 @@ from graphkb.text.sentences import cover_spans, sentence_spans
 @pytest.mark.parametrize(
     ("text", "sentences"),
     [
-        ("陈明来了。他走了！真的吗？是的；好", ["陈明来了。", "他走了！", "真的吗？", "是的；", "好"]),
+        (
+            "陈明来了。他走了！真的吗？是的；好",
+            ["陈明来了。", "他走了！", "真的吗？", "是的；", "好"],
+        ),
         ("他说：“走吧。”然后走了。", ["他说：“走吧。”", "然后走了。"]),
         ("Ada came. Bo left.", ["Ada came.", "Bo left."]),
         ("Version 2.0 costs 3.5 euros. Good.", ["Version 2.0 costs 3.5 euros.", "Good."]),
@@ -28,7 +31,7 @@ def test_sentences(text: str, sentences: list[str]) -> None:
     assert [text[a:b] for a, b in sentence_spans(text)] == sentences
 
 
-@given(st.text(alphabet="ab。.！!？ \n\"”A1；"))
+@given(st.text(alphabet='ab。.！!？ \n"”A1；'))
 def test_cover_spans_join_to_the_text(text: str) -> None:
     spans = cover_spans(text)
     assert "".join(text[a:b] for a, b in spans) == text
