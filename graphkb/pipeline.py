@@ -27,7 +27,7 @@ from graphkb.store.lance import Store
 from graphkb.store.lock import write_lock
 from graphkb.store.manifest import Manifest, read_manifest, write_manifest
 from graphkb.store.parquet import AUTO_LIMIT, write_parquet
-from graphkb.tables import TABLES, content_hash
+from graphkb.tables import PARQUET, TABLES, content_hash
 from graphkb.types import IndexResult, Progress, Refused, no_progress
 
 COUNTED = (
@@ -192,6 +192,7 @@ class _Run:
     ) -> None:
         self.work, self.last, self.output, self.on_commit = work, last, output, on_commit
         self.seconds: dict[str, float] = {}
+        self.parquet: dict[str, int] = {}
         self.fingerprints: dict[str, str] = {}
         self.version = last.version if last else _next_version(output)
 
@@ -263,8 +264,11 @@ class _Run:
         drop_arrays(self.output, {manifest.graph, last.graph if last else ""})
         work.store.clean_up(sorted(work.changed))
         when = work.settings.parquet
-        if when == "always" or (when == "auto" and manifest.counts["text_units"] <= AUTO_LIMIT):
+        small = manifest.counts["text_units"] <= AUTO_LIMIT
+        shown = {name: version for name, version in manifest.tables.items() if name in PARQUET}
+        if (when == "always" or (when == "auto" and small)) and shown != self.parquet:
             write_parquet(work.store, self.output)
+            self.parquet = shown
 
 
 def read_dictionary(root: Path, settings: Settings) -> tuple[str, ...]:

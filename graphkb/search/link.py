@@ -14,8 +14,8 @@ import numpy.typing as npt
 from graphkb.extract.latin import FUNCTION_WORDS, starts_name
 from graphkb.graph.lookup import hash64
 from graphkb.text.language import HAN, has_han
-from graphkb.text.names import fold, name_key
-from graphkb.text.segment import STOP_WORDS
+from graphkb.text.names import name_key
+from graphkb.text.segment import STOP_WORDS, search_tokens
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -25,6 +25,7 @@ _MAX_PIECES = 16
 _MAX_NAMESAKES = 50
 _LOWER_CASE = 0.25
 _UNTITLED = 0.6
+_RARE_WORD, _RARE_WORDS = 0.75, 0.0
 _FUZZY = 0.5
 _MIN_COVER = 0.75
 _MAX_POSTINGS = 2_000
@@ -59,19 +60,23 @@ def link(arrays: Arrays, query: str) -> list[Seed]:
     has at least two words or Chinese characters; its weight falls with the number of entities
     of that name, with their commonness, and when no document is titled by it. Capitalised
     spans that match nothing are looked up by their rare words (``Greenfield-Central High``).
+    In a question without capitals, as people type them, lower-case words may be names too;
+    then their commonness as words decides.
     """
     pieces = [
         _Piece(m.start(), m.end(), m.group(), has_han(m.group())) for m in _PIECE.finditer(query)
     ]
+    cased = any(starts_name(piece.text) for piece in pieces[1:] if not piece.han)
     used = [False] * len(pieces)
     seeds: dict[int, Seed] = {}
     for length in range(min(_MAX_PIECES, len(pieces)), 0, -1):
         for first in range(len(pieces) - length + 1):
             span = pieces[first : first + length]
-            if any(used[first : first + length]) or not _may_name(span, first):
+            if any(used[first : first + length]) or not _may_name(span, first, cased):
                 continue
             surface = query[span[0].start : span[-1].end]
-            found = _exact(arrays, surface, _is_written_as_name(span))
+            written = _is_written_as_name(span) and (cased or first > 0 or span[0].han)
+            found = _exact(arrays, surface, written, cased)
             if found:
                 used[first : first + length] = [True] * length
                 for seed in found:
@@ -88,8 +93,11 @@ def _keep(seeds: dict[int, Seed], seed: Seed) -> None:
         seeds[seed.entity] = seed
 
 
-def _may_name(span: list[_Piece], first: int) -> bool:
-    """False for spans that only function words, digits or one plain word make up."""
+def _may_name(span: list[_Piece], first: int, cased: bool) -> bool:
+    """False for spans that only function words, digits or one plain word make up.
+
+    ``cased``: the question writes names with capitals, so one lower-case word is none.
+    """
     if any(piece.han and piece.text in STOP_WORDS for piece in (span[0], span[-1])):
         return False
     latin = [piece.text for piece in span if not piece.han]
@@ -97,15 +105,19 @@ def _may_name(span: list[_Piece], first: int) -> bool:
         return len(span) >= 2 or bool(latin)
     content = [w for w in latin if w.lower() not in FUNCTION_WORDS and not w.isdigit()]
     written = any(map(starts_name, content)) or (first > 0 and sum(map(starts_name, latin)) > 1)
-    return bool(content or written) and (written or len(content) > 1)
+    return written or len(content) > 1 or (bool(content) and not cased)
 
 
 def _is_written_as_name(span: list[_Piece]) -> bool:
     return any(piece.han or starts_name(piece.text) for piece in span)
 
 
-def _exact(arrays: Arrays, surface: str, named: bool) -> list[Seed]:
-    """Seeds of one span by its name key, with and without a possessive ending."""
+def _exact(arrays: Arrays, surface: str, written: bool, cased: bool) -> list[Seed]:
+    """Seeds of one span by its name key, with and without a possessive ending.
+
+    ``written``: as a name; other spans are plain words at the same time, and weigh little in a
+    question that writes its names with capitals (``cased``).
+    """
     hashes, owners = arrays["key_hashes"], arrays["key_entities"]
     for text in dict.fromkeys((surface, _POSSESSIVE.sub("", surface))):
         code = np.uint64(hash64(name_key(text)))
@@ -114,30 +126,38 @@ def _exact(arrays: Arrays, surface: str, named: bool) -> list[Seed]:
         if start == end or end - start > _MAX_NAMESAKES:
             continue
         share = 1.0 / math.sqrt(end - start)
+        least = 0.0 if cased else _RARE_WORD if " " not in text else _RARE_WORDS
         seeds = []
         for position in range(start, end):
             entity = int(owners[position])
             key_weight = float(arrays["key_weights"][position])
-            plain = not named or has_han(text)
+            plain = not written or has_han(text)
             weight = key_weight * share * _importance(arrays, entity, text if plain else "")
-            weight *= 1.0 if named else _LOWER_CASE
+            if not written:
+                weight *= _LOWER_CASE if cased else 1.0
+                if weight < least:
+                    continue
             how = "exact" if key_weight == 1 else "alias"
             seeds.append(Seed(entity, _id(arrays, entity), weight, text, how))
         return seeds
     return []
 
 
-def _importance(arrays: Arrays, entity: int, word: str = "") -> float:
+def _importance(arrays: Arrays, entity: int, words: str = "") -> float:
     """Rarity of an entity in (0, 1], less when no document is titled by it.
 
-    ``word`` is a surface that may be a plain word too (数字, in "…"): as common as in all texts.
+    ``words`` is a surface that may be plain words too (数字, in "…"; place of birth): then it
+    is as common as the rarest of them.
     """
     n_units = len(arrays["unit_ids"])
     frequency = max(1, int(arrays["frequency"][entity]))
-    position = _find(arrays["token_hashes"], hash64(fold(word))) if word else None
-    if position is not None:
-        start, end = arrays["token_indptr"][position : position + 2]
-        frequency = max(frequency, int(end - start))
+    counts = []
+    for token in search_tokens(words):
+        position = _find(arrays["token_hashes"], hash64(token))
+        if position is not None:
+            start, end = arrays["token_indptr"][position : position + 2]
+            counts.append(int(end - start))
+    frequency = max(frequency, min(counts, default=0))
     rarity = math.log(1 + n_units / frequency) / math.log(1 + n_units) if n_units > 1 else 1.0
     titled = arrays["titled_indptr"]
     return rarity * (1.0 if titled[entity + 1] > titled[entity] else _UNTITLED)
