@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from graphkb import __version__
@@ -245,7 +246,7 @@ class _Run:
                 embedding=dict(work.embedding),
                 committed_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 graphkb_version=__version__,
-                notes={"refused": work.unread},
+                notes={"refused": work.unread, "languages": _languages(work)},
             )
             write_manifest(self.output, manifest)
             self._after_commit(last, manifest)
@@ -559,8 +560,13 @@ def _passages(units: pl.DataFrame) -> pl.DataFrame:
     """What is embedded for each text unit: its context, a line end, its text; and its hash."""
     texts = [f"{c}\n{t}" if c else t for c, t in zip(units["context"], units["text"], strict=True)]
     return pl.DataFrame(
-        {"id": units["id"], "passage": texts, "text_hash": [content_hash(text) for text in texts]},
-        schema={"id": pl.String, "passage": pl.String, "text_hash": pl.String},
+        {
+            "id": units["id"],
+            "passage": texts,
+            "text_hash": [content_hash(text) for text in texts],
+            "language": units["language"],
+        },
+        schema=dict.fromkeys(("id", "passage", "text_hash", "language"), pl.String),
     )
 
 
@@ -584,6 +590,12 @@ def _prune_vectors(work: Work) -> None:
     if work.store.write("vectors", kept, work.embedding.get("dimension") or _width(old)):
         work.changed.add("vectors")
     work.loaded["vectors"] = kept
+
+
+def _languages(work: Work) -> dict[str, int]:
+    """Text units by language."""
+    counts = work.store.read("text_units", ["language"]).group_by("language").len().sort("language")
+    return dict(counts.iter_rows())
 
 
 def _width(vectors: pl.DataFrame) -> int:
@@ -620,8 +632,8 @@ def _embed_units(work: Work) -> bool:
         known.update(zip((key for key, _ in batch), vectors, strict=True))
         work.progress("embed", min(done + start + len(batch), missing.height), missing.height)
     cache.close()
-    made = missing.select("id", "text_hash").with_columns(
-        pl.Series("vector", [known[key].tolist() for key in keys], dtype=pl.List(pl.Float32))
+    made = missing.select("id", "text_hash", "language").with_columns(
+        pl.Series("vector", np.stack([known[key] for key in keys])).cast(pl.List(pl.Float32))
     )
     dimension = _width(made)
     frame = pl.concat([old, made.select(old.columns)])

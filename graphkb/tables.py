@@ -267,6 +267,7 @@ TABLES: dict[str, Table] = {
         {
             "id": (_TEXT, "text_units.id"),
             "text_hash": (_TEXT, "hash of the embedded text"),
+            "language": (_TEXT, "text_units.language"),
             "vector": (pl.List(pl.Float32()), "unit length; stored as a fixed-size list"),
         },
         key=("id",),

@@ -39,6 +39,7 @@ def build_graph(
     weights, strength     sorted in each row; strength is the sum of each row
     frequency             int32 [n_entities], units that mention the entity
     mention_*             by unit: entity and character offset (-1: in the title), by offset
+    unit_documents        int32 [n_units], number of the document each unit belongs to
     title_entity          int32 [n_units], the entity its title names, -1 without
     titled_*              by entity: the units it is the title of
     text_indptr, text     UTF-8 text of each unit
@@ -72,6 +73,7 @@ def build_graph(
     arrays |= _adjacency(pl.concat(edges), n_units + n_entities)
     arrays |= _mention_arrays(placed, n_units)
     arrays |= _titles(units, keys, n_entities)
+    arrays["unit_documents"] = _documents(text_units)
     arrays |= lookup.text_arrays(units["text"])
     arrays |= lookup.token_arrays(units, search_texts)
     arrays |= lookup.key_arrays(keys)
@@ -163,6 +165,13 @@ def _mention_arrays(placed: pl.DataFrame, n_units: int) -> Arrays:
         "mention_entities": placed["entity"].to_numpy().astype(np.int32),
         "mention_starts": placed["char_start"].to_numpy().astype(np.int32),
     }
+
+
+def _documents(text_units: pl.DataFrame) -> npt.NDArray[np.int32]:
+    """Number of each unit's document, in unit order; without that column each is its own."""
+    column = "document_id" if "document_id" in text_units.columns else "id"
+    numbers = text_units.sort("id")[column].rank("dense").cast(pl.Int32)
+    return np.asarray(numbers.to_numpy() - 1, dtype=np.int32)
 
 
 def _titles(units: pl.DataFrame, keys: pl.DataFrame, n_entities: int) -> Arrays:

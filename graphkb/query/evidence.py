@@ -48,9 +48,9 @@ def measure_evidence(
             return Evidence(_UNKNOWN_CODE, f"{token} stands in no document")
     covered = word_coverage(snapshot, tokens, passages[:_PASSAGES])
     asked, told = detect_language(question), detect_language(passages[0].text)
-    if found.similarity is not None and {asked, told} == {"en", "zh"}:
-        near = min(max((found.similarity - _UNRELATED) / (_CERTAIN - _UNRELATED), 0.0), 1.0)
-        reason = f"closeness across languages {found.similarity:.2f}"
+    if found.nearest is not None and {asked, told} == {"en", "zh"}:
+        near = min(max((found.nearest[1] - _UNRELATED) / (_CERTAIN - _UNRELATED), 0.0), 1.0)
+        reason = f"closeness across languages {found.nearest[1]:.2f}"
         return Evidence(max(near, covered), reason, foreign=True)
     return Evidence(covered, f"{covered:.0%} of the question's words are covered")
 

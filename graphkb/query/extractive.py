@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+
+import numpy as np
 
 from graphkb.search.snapshot import Snapshot
-from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens
+from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens, stem
 from graphkb.text.sentences import sentence_spans
 from graphkb.types import Passage
 
@@ -25,6 +25,8 @@ _LEAST_GAIN = 0.2
 # the second and third hop stay in play.
 _SCORE_POWER, _LEAST_SHARE = 0.3, 0.05
 
+# Across languages: what shared codes and names add to a cosine, which differs by hundredths.
+_NAMED_SHARE = 0.2
 _FOREIGN_PASSAGES, _FOREIGN_SENTENCES, _FOREIGN_QUOTES = 3, 40, 3
 
 _WHEN = re.compile(
@@ -57,20 +59,8 @@ class _Candidate:
     prior: float
 
 
-@lru_cache(maxsize=1)
-def _stemmer() -> Any:
-    import snowballstemmer
-
-    return snowballstemmer.stemmer("english")
-
-
-@lru_cache(maxsize=65_536)
-def _stem(token: str) -> str:
-    return str(_stemmer().stemWord(token)) if token.isascii() and token.isalpha() else token
-
-
 def _stems(text: str, dictionary: Sequence[str]) -> frozenset[str]:
-    return frozenset(_stem(token) for token in search_tokens(text, dictionary))
+    return frozenset(stem(token) for token in search_tokens(text, dictionary))
 
 
 def choose_quotes(
@@ -82,10 +72,7 @@ def choose_quotes(
     Greedy maximum coverage (Nemhauser, Wolsey, Fisher 1978) with a bridge term, so that a chain
     of facts over several documents is quoted link by link; deterministic.
     """
-    weights = snapshot.vocabulary.idf(query_tokens(question, snapshot.dictionary))
-    idf: dict[str, float] = {}
-    for token, weight in weights.items():
-        idf[_stem(token)] = max(idf.get(_stem(token), 0.0), weight)
+    idf = _wanted(snapshot, question)
     total = sum(idf.values()) or 1.0
     candidates = _candidates(snapshot, question, passages)
     chosen: list[Quote] = []
@@ -111,16 +98,31 @@ def choose_foreign_quotes(
 ) -> list[Quote]:
     """The sentences closest to the question by embedding, for passages in another language."""
     embedder = snapshot.embedder
-    quotes = [
-        candidate.quote
-        for candidate in _candidates(snapshot, question, passages[:_FOREIGN_PASSAGES])
-    ][:_FOREIGN_SENTENCES]
+    idf = _wanted(snapshot, question)
+    candidates = _candidates(snapshot, question, passages[:_FOREIGN_PASSAGES])
+    # Codes and names are the same in every language: sentences under them come first.
+    shared = [
+        _NAMED_SHARE * sum(idf[t] for t in idf if t in c.own or t in c.context) / sum(idf.values())
+        for c in candidates
+    ]
+    order = sorted(range(len(candidates)), key=lambda i: (-shared[i], i))[:_FOREIGN_SENTENCES]
+    quotes = [candidates[i].quote for i in order]
     if embedder is None or not quotes:
         return quotes[:1]
     texts = [f"{quote.passage.title} {quote.text}" for quote in quotes]
-    scores = embedder.embed_passages(texts) @ embedder.embed_query(question)
+    close = embedder.embed_passages(texts) @ embedder.embed_query(question)
+    scores = close + np.array([shared[i] for i in order])
     order = sorted(range(len(quotes)), key=lambda i: (-float(scores[i]), i))
     return [replace(quotes[i], score=float(scores[i])) for i in order[:_FOREIGN_QUOTES]]
+
+
+def _wanted(snapshot: Snapshot, question: str) -> dict[str, float]:
+    """Stems of the question's words with their idf."""
+    weights = snapshot.vocabulary.idf(query_tokens(question, snapshot.dictionary))
+    idf: dict[str, float] = {}
+    for token, weight in weights.items():
+        idf[stem(token)] = max(idf.get(stem(token), 0.0), weight)
+    return idf
 
 
 def _candidates(snapshot: Snapshot, question: str, passages: Sequence[Passage]) -> list[_Candidate]:

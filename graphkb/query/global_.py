@@ -23,8 +23,8 @@ from graphkb.graph.communities import leaf_cover
 from graphkb.query.evidence import Evidence, measure_evidence
 from graphkb.query.pack import fit, passage_cost
 from graphkb.search.hybrid import Retrieval, retrieve
-from graphkb.search.snapshot import Snapshot, heading_of
-from graphkb.text.segment import query_tokens, search_tokens
+from graphkb.search.snapshot import Snapshot, heading_of, passage_of
+from graphkb.text.segment import query_tokens, search_tokens, stem
 from graphkb.text.sentences import sentence_spans
 from graphkb.types import Context, Passage, Step
 
@@ -37,7 +37,8 @@ _THEME_WORDS = frozenset(
 
 # What a report's place in the collection counts beside its words, and how many text units of
 # the question are looked up for reports that say the same in other words.
-_RANK_SHARE = 0.3
+_REPORT_SHARE = 0.5
+_RANK_SHARE = 0.2
 _UNIT_SHARE = 0.5
 _UNITS = 20
 
@@ -65,9 +66,11 @@ def global_context(snapshot: Snapshot, question: str) -> Context:
             "use --method hybrid"
         )
     found = retrieve(snapshot, question, _UNITS)
-    wanted = [t for t in query_tokens(question, snapshot.dictionary) if t not in _THEME_WORDS]
-    relevance = _relevance(snapshot, reports, wanted, found)
-    points = _points(snapshot, reports, wanted, relevance)
+    words = query_tokens(question, snapshot.dictionary)
+    wanted = list(dict.fromkeys(stem(word) for word in words if word not in _THEME_WORDS))
+    near = {unit.text_unit_id: 1 / unit.rank for unit in found.units} if wanted else {}
+    relevance = _relevance(snapshot, reports, wanted, near)
+    points = _points(snapshot, reports, wanted, relevance, near)
     chosen = _reduce(points)
     passages = _passages(snapshot, chosen)
     kept, n_tokens = fit(passages, options.max_context_tokens, passage_cost, at_least=1)
@@ -82,7 +85,7 @@ def global_context(snapshot: Snapshot, question: str) -> Context:
     evidence = (
         Evidence(1.0, "the question is about the whole collection")
         if generic
-        else measure_evidence(snapshot, question, kept, found)
+        else measure_evidence(snapshot, question, _unit_passages(snapshot, found), found)
     )
     return Context(
         method="global",
@@ -98,6 +101,12 @@ def global_context(snapshot: Snapshot, question: str) -> Context:
     )
 
 
+def _unit_passages(snapshot: Snapshot, found: Retrieval) -> list[Passage]:
+    """Text units of the question: whether the collection speaks of it at all."""
+    rows = snapshot.units(unit.text_unit_id for unit in found.units[:5])
+    return [passage_of(row, 0.0) for row in rows.iter_rows(named=True)]
+
+
 def _cover_reports(snapshot: Snapshot, level: int, limit: int) -> dict[int, dict[str, Any]]:
     """Reports of the leaf cover at ``level`` by community, the highest-ranked ``limit``."""
     cover = leaf_cover(snapshot.store.read("communities"), level)
@@ -110,19 +119,18 @@ def _relevance(
     snapshot: Snapshot,
     reports: Mapping[int, Mapping[str, Any]],
     wanted: Sequence[str],
-    found: Retrieval,
+    near: Mapping[str, float],
 ) -> dict[int, float]:
-    """Per report in [0, 1]: words shared with the question, and text units that answer it."""
+    """Per report in [0, 1.5]: words shared with the question, and text units that answer it."""
     words = _overlap(
         {
-            number: search_tokens(f"{row['title']}\n{row['full_content']}", snapshot.dictionary)
+            number: _stems(snapshot, f"{row['title']}\n{row['full_content']}")
             for number, row in reports.items()
         },
         wanted,
     )
-    weights = {unit.text_unit_id: 1 / unit.rank for unit in found.units}
     members = snapshot.store.where(
-        "mentions", "text_unit_id", weights, ("entity_id", "text_unit_id")
+        "mentions", "text_unit_id", near, ("entity_id", "text_unit_id")
     ).unique()
     communities = snapshot.store.read("communities", ("community", "entity_ids")).filter(
         pl.col("community").is_in(list(reports))
@@ -130,13 +138,15 @@ def _relevance(
     pairs = communities.explode("entity_ids").join(
         members, left_on="entity_ids", right_on="entity_id"
     )
-    near: Counter[int] = Counter()
-    for row in pairs.select("community", "text_unit_id").unique().sort("community").to_dicts():
-        near[row["community"]] += weights[row["text_unit_id"]]  # type: ignore[assignment]
-    most = max(near.values(), default=0) or 1
-    if not wanted:
-        return dict.fromkeys(reports, 0.0)
-    return {n: words[n] + _UNIT_SHARE * near.get(n, 0) / most for n in reports}
+    close: dict[int, float] = dict.fromkeys(reports, 0.0)
+    for row in pairs.select("community", "text_unit_id").unique().sort(pl.all()).to_dicts():
+        close[row["community"]] += near[row["text_unit_id"]]
+    most = max(close.values(), default=0.0) or 1.0
+    return {n: words[n] + _UNIT_SHARE * close[n] / most for n in reports}
+
+
+def _stems(snapshot: Snapshot, text: str) -> list[str]:
+    return [stem(token) for token in search_tokens(text, snapshot.dictionary)]
 
 
 def _overlap(texts: Mapping[int, Sequence[str]], wanted: Sequence[str]) -> dict[int, float]:
@@ -153,21 +163,30 @@ def _points(
     reports: Mapping[int, Mapping[str, Any]],
     wanted: Sequence[str],
     relevance: Mapping[int, float],
+    near: Mapping[str, float],
 ) -> list[_Point]:
-    """Every finding with its score, best first; ties by report and place."""
+    """Every finding with its score, best first; ties by report and place.
+
+    A finding scores by its own words and text units, its report's relevance and its rank.
+    """
     findings = [
         (number, place, finding)
         for number, row in reports.items()
         for place, finding in enumerate(json.loads(row["findings"] or "[]"))
     ]
     tokens = {
-        index: search_tokens(f"{f['summary']}\n{f['explanation']}", snapshot.dictionary)
+        index: _stems(snapshot, f"{f['summary']}\n{f['explanation']}")
         for index, (_, _, f) in enumerate(findings)
     }
-    own = _overlap(tokens, wanted) if wanted else dict.fromkeys(tokens, 0.0)
+    own = _overlap(tokens, wanted)
     points = [
         (
-            -(relevance[number] + own[index] + _RANK_SHARE * reports[number]["rank"] / 10),
+            -(
+                _REPORT_SHARE * relevance[number]
+                + own[index]
+                + _UNIT_SHARE * max((near.get(i, 0.0) for i in finding["text_unit_ids"]), default=0)
+                + _RANK_SHARE * reports[number]["rank"] / 10
+            ),
             place,
             number,
             finding,

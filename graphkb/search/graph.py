@@ -10,7 +10,7 @@ points when the question names nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,6 +91,21 @@ class GraphIndex:
         """Entities the question names, strongest first."""
         return link(self.arrays, query)
 
+    def documents(self, text_unit_ids: Iterable[str]) -> dict[str, int]:
+        """Number of the document of each text unit the graph knows, for :func:`fuse`."""
+        found: dict[str, int] = {}
+        for text_unit_id in text_unit_ids:
+            unit = self._unit(text_unit_id)
+            if unit is not None:
+                found[text_unit_id] = int(self.arrays["unit_documents"][unit])
+        return found
+
+    def _unit(self, text_unit_id: str) -> int | None:
+        ids = self.arrays["unit_ids"]
+        unit = int(np.searchsorted(ids, text_unit_id.encode()))
+        known = unit < self.n_units and bytes(ids[unit]).decode() == text_unit_id
+        return unit if known else None
+
     def search(
         self,
         query: str,
@@ -155,11 +170,10 @@ class GraphIndex:
 
     def _from_hits(self, hits: Sequence[tuple[str, float]]) -> dict[int, float]:
         """The first passages of another leg as starting points, falling with their rank."""
-        ids = self.arrays["unit_ids"]
         reset: dict[int, float] = {}
         for place, (text_unit_id, _) in enumerate(hits[: self.options.prior_units]):
-            unit = int(np.searchsorted(ids, text_unit_id.encode()))
-            if unit < self.n_units and bytes(ids[unit]).decode() == text_unit_id:
+            unit = self._unit(text_unit_id)
+            if unit is not None:
                 reset[unit] = 1.0 / (1 + place)
         return reset
 

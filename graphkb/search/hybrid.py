@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphkb.errors import EmbeddingError, UsageError
-from graphkb.search.dense import search_dense
+from graphkb.search.dense import search_across_languages, search_dense
 from graphkb.search.fuse import fuse
+from graphkb.search.graph import GraphRun
 from graphkb.search.lexical import search_lexical
 from graphkb.search.snapshot import Snapshot, heading_of
+from graphkb.text.segment import query_tokens
 from graphkb.types import Hit, Hits, Step, Via
 
 LEGS = ("lexical", "dense", "graph")
 SEARCH_METHODS = ("hybrid", *LEGS)
+
+# Below this share of known words a question is taken for one in another language.
+_KNOWN_SHARE = 0.4
 
 
 @dataclass(frozen=True)
@@ -30,11 +35,11 @@ class RankedUnit:
 @dataclass(frozen=True)
 class Retrieval:
     """Fused text units, best first; ``seeds`` are (entity id, weight) the question names;
-    ``similarity`` is the best cosine of the dense leg, None without one."""
+    ``nearest`` is the dense leg's first hit (text unit id, cosine), None without one."""
 
     units: tuple[RankedUnit, ...]
     seeds: tuple[tuple[str, float], ...]
-    similarity: float | None
+    nearest: tuple[str, float] | None
     trace: tuple[Step, ...]
     warnings: tuple[str, ...]
 
@@ -48,80 +53,122 @@ def retrieve(
     """The best ``top_k`` text units over the given legs (settings' by default).
 
     A leg that cannot run (no vectors yet, endpoint down) is left out with a warning, unless it
-    is the only one asked for: then its error is raised.
+    is the only one asked for: then its error is raised. The graph leg reads the hits of the
+    other two, also where they do not vote themselves.
     """
     options = snapshot.settings.search
     wanted = list(legs or options.legs)
-    limit = max(options.candidates, top_k)
-    runs: dict[str, Run] = {}
-    steps: list[Step] = []
-    warnings: list[str] = []
-    seeds: tuple[tuple[str, float], ...] = ()
-    if "lexical" in wanted or "graph" in wanted:
+    legs_run = _Legs(snapshot, question, max(options.candidates, top_k), wanted)
+    graph = legs_run.run()
+    used = {leg: legs_run.runs[leg] for leg in wanted if leg in legs_run.runs}
+    seeds = tuple((seed.entity_id, seed.weight) for seed in graph.seeds) if graph else ()
+    if len(wanted) == 1:
+        units = _alone(wanted[0], used.get(wanted[0], []))[:top_k]
+    else:
         started = time.perf_counter()
-        runs["lexical"] = search_lexical(snapshot.store, question, snapshot.dictionary, limit)
-        steps.append(_step("lexical", runs["lexical"], started))
-    if "dense" in wanted or "graph" in wanted:
+        fused = fuse(
+            used,
+            method=options.fusion,
+            weights={str(leg): weight for leg, weight in options.weights.items()} or None,
+            k=options.rrf_k,
+            trust=graph.trust if graph else 0.0,
+            coverage=graph.coverage if graph else 1.0,
+            documents=snapshot.graph.documents({i for run in used.values() for i, _ in run}),
+        )
+        units = tuple(
+            RankedUnit(
+                rank,
+                hit.id,
+                hit.score,
+                {leg: Via(place, used[leg][place - 1][1]) for leg, place in hit.via.items()},
+            )
+            for rank, hit in enumerate(fused[:top_k], 1)
+        )
+        legs_run.note("fuse", f"{options.fusion} over {', '.join(used)}", started)
+    return Retrieval(
+        units, seeds, legs_run.nearest, tuple(legs_run.steps), tuple(legs_run.warnings)
+    )
+
+
+class _Legs:
+    """Runs the legs of one question and keeps what they say."""
+
+    def __init__(
+        self, snapshot: Snapshot, question: str, limit: int, wanted: Sequence[str]
+    ) -> None:
+        self.snapshot, self.question, self.limit, self.wanted = snapshot, question, limit, wanted
+        self.runs: dict[str, Run] = {}
+        self.nearest: tuple[str, float] | None = None
+        self.steps: list[Step] = []
+        self.warnings: list[str] = []
+
+    def note(self, name: str, detail: str, started: float) -> None:
+        self.steps.append(Step(name, detail, time.perf_counter() - started))
+
+    def run(self) -> GraphRun | None:
+        """Fill ``runs``; the graph leg's own findings when it ran."""
+        graph_wanted = "graph" in self.wanted
+        if "lexical" in self.wanted or graph_wanted:
+            self._lexical()
+        if "dense" in self.wanted or graph_wanted:
+            self._dense()
+        return self._graph() if graph_wanted else None
+
+    def _lexical(self) -> None:
         started = time.perf_counter()
-        dense, problem = _dense(snapshot, question, limit)
-        if problem and wanted == ["dense"]:
+        snapshot = self.snapshot
+        run = search_lexical(snapshot.store, self.question, snapshot.dictionary, self.limit)
+        self.runs["lexical"] = run
+        self.note("lexical", f"{len(run)} text units", started)
+
+    def _dense(self) -> None:
+        started = time.perf_counter()
+        snapshot = self.snapshot
+        problem = snapshot.dense_problem()
+        try:
+            if problem is None and snapshot.embedder is not None:
+                run = search_dense(snapshot.store, self.question, snapshot.embedder, self.limit)
+                self.nearest = run[0] if run else None
+                detail = f"{len(run)} text units"
+                languages = snapshot.languages
+                if len(languages) > 1 and not self._words_stand_somewhere():
+                    run = search_across_languages(
+                        snapshot.store, self.question, snapshot.embedder, self.limit, languages
+                    )
+                    detail += f"; compared within {', '.join(languages)}"
+                self.runs["dense"] = run
+                self.note("dense", detail, started)
+        except EmbeddingError as error:
+            problem = f"no dense leg: {error}"
+        if problem and list(self.wanted) == ["dense"]:
             raise EmbeddingError(problem)
-        if dense is not None:
-            runs["dense"] = dense
-            steps.append(_step("dense", dense, started))
-        elif problem and "dense" in wanted and snapshot.settings.embed.when != "off":
-            warnings.append(problem)
-    trust, coverage = 0.0, 1.0
-    if "graph" in wanted:
+        if problem and "dense" in self.wanted and snapshot.settings.embed.when != "off":
+            self.warnings.append(problem)
+
+    def _words_stand_somewhere(self) -> bool:
+        """Whether the documents know enough of the question's words, weighted by idf."""
+        snapshot = self.snapshot
+        tokens = query_tokens(self.question, snapshot.dictionary)
+        idf = snapshot.vocabulary.idf(tokens)
+        known = sum(w for t, w in idf.items() if snapshot.vocabulary.document_frequency(t))
+        return known >= _KNOWN_SHARE * (sum(idf.values()) or 1.0)
+
+    def _graph(self) -> GraphRun:
         started = time.perf_counter()
-        found = snapshot.graph.search(
-            question, limit, runs.get("lexical", ()), runs.get("dense", ())
-        )
-        trust, coverage = found.trust, found.coverage
-        seeds = tuple((seed.entity_id, seed.weight) for seed in found.seeds)
-        runs["graph"] = found.hits
-        named = ", ".join(seed.surface for seed in found.seeds[:5])
-        steps.append(_step("graph", runs["graph"], started, f"; seeds: {named or 'none'}"))
-    similarity = runs["dense"][0][1] if runs.get("dense") else None
-    used = {leg: runs[leg] for leg in wanted if leg in runs}
-    started = time.perf_counter()
-    fused = fuse(
-        used,
-        method=options.fusion,
-        weights={str(leg): weight for leg, weight in options.weights.items()} or None,
-        k=options.rrf_k,
-        trust=trust,
-        coverage=coverage,
+        lexical, dense = self.runs.get("lexical", []), self.runs.get("dense", [])
+        found = self.snapshot.graph.search(self.question, self.limit, lexical, dense)
+        self.runs["graph"] = found.hits
+        named = ", ".join(seed.surface for seed in found.seeds[:5]) or "none"
+        self.note("graph", f"{len(found.hits)} text units; seeds: {named}", started)
+        return found
+
+
+def _alone(leg: str, run: Run) -> tuple[RankedUnit, ...]:
+    """One leg's own order and scores."""
+    return tuple(
+        RankedUnit(rank, unit_id, score, {leg: Via(rank, score)})
+        for rank, (unit_id, score) in enumerate(run, 1)
     )
-    units = tuple(
-        RankedUnit(
-            rank,
-            hit.id,
-            hit.score,
-            {leg: Via(place, used[leg][place - 1][1]) for leg, place in hit.via.items()},
-        )
-        for rank, hit in enumerate(fused[:top_k], 1)
-    )
-    steps.append(Step("fuse", f"{options.fusion} over {', '.join(used)}", _since(started)))
-    return Retrieval(units, seeds, similarity, tuple(steps), tuple(warnings))
-
-
-def _dense(snapshot: Snapshot, question: str, limit: int) -> tuple[Run | None, str | None]:
-    problem = snapshot.dense_problem()
-    if problem or snapshot.embedder is None:
-        return None, problem
-    try:
-        return search_dense(snapshot.store, question, snapshot.embedder, limit), None
-    except EmbeddingError as error:
-        return None, f"no dense leg: {error}"
-
-
-def _step(name: str, run: Run, started: float, more: str = "") -> Step:
-    return Step(name, f"{len(run)} text units{more}", _since(started))
-
-
-def _since(started: float) -> float:
-    return time.perf_counter() - started
 
 
 def search(snapshot: Snapshot, question: str, top_k: int, method: str = "hybrid") -> Hits:

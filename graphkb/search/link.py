@@ -25,7 +25,8 @@ _MAX_PIECES = 16
 _MAX_NAMESAKES = 50
 _LOWER_CASE = 0.25
 _UNTITLED = 0.6
-_RARE_WORD, _RARE_WORDS = 0.75, 0.0
+#: In a question without capitals: weight that one lower-case word, or several, must reach.
+_RARE_WORD, _RARE_WORDS = 0.7, 0.4
 _FUZZY = 0.5
 _MIN_COVER = 0.75
 _MAX_POSTINGS = 2_000

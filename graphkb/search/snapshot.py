@@ -47,7 +47,7 @@ class Snapshot:
         """The passage–entity graph."""
         from graphkb.search.graph import GraphIndex
 
-        return GraphIndex(self._arrays)
+        return GraphIndex(self._arrays, dictionary=self.dictionary)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -70,6 +70,13 @@ class Snapshot:
                 f"settings say {embedder.provider}/{embedder.model}; run graphkb index"
             )
         return embedder
+
+    @property
+    def languages(self) -> list[str]:
+        """Languages of at least one text unit in fifty, sorted."""
+        counts: dict[str, int] = dict(self.manifest.notes.get("languages", {}))
+        total = sum(counts.values())
+        return sorted(code for code, n in counts.items() if code != "und" and n * 50 >= total)
 
     def dense_problem(self) -> str | None:
         """Why there is no dense leg in this version, or None when there is one."""

@@ -267,12 +267,17 @@ class Store:
         pairs = zip(found["id"].to_pylist(), found["_score"].to_pylist(), strict=True)
         return sorted(((i, float(s)) for i, s in pairs if s > 0), key=lambda p: (-p[1], p[0]))
 
-    def search_vector(self, vector: np.ndarray, limit: int) -> list[tuple[str, float]]:
-        """Text unit ids by cosine similarity (vectors have unit length), best first, ties by id."""
+    def search_vector(
+        self, vector: np.ndarray, limit: int, language: str | None = None
+    ) -> list[tuple[str, float]]:
+        """Text unit ids by cosine similarity (vectors have unit length), best first, ties by id;
+        only those in ``language`` when it is given."""
         if not self.count("vectors"):
             return []
         with _explained(self.output, "vectors"):
             query = self.open("vectors").search(vector.astype(np.float32)).distance_type("dot")
+            if language is not None:
+                query = query.where(f"language IN {quoted([language])}", prefilter=True)
             found = query.select(["id", "_distance"]).limit(limit).to_arrow()
         pairs = zip(found["id"].to_pylist(), found["_distance"].to_pylist(), strict=True)
         # Lance reports the dot distance as 1 - dot product.

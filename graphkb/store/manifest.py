@@ -14,9 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from graphkb.errors import StoreError
+from graphkb.tables import TABLES, content_hash
 
 FILE_NAME = "manifest.json"
-FORMAT = 1
+# Changes with any stored table's columns, so that tables of another layout are never misread.
+FORMAT = "1-" + content_hash(
+    *(f"{name}.{column}:{dtype}" for name, table in sorted(TABLES.items())
+      for column, dtype in table.schema.items()),
+    length=8,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,7 @@ class Manifest:
     embedding: Mapping[str, Any]
     committed_at: str
     graphkb_version: str
-    format: int = FORMAT
+    format: str = FORMAT
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -59,8 +65,8 @@ def read_manifest(output: Path) -> Manifest | None:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         found = data.get("format") if isinstance(data, dict) else type(data).__name__
         raise StoreError(
-            f"{path}: format {found!r} is not {FORMAT}, the one this graphkb reads; "
-            "index with --rebuild"
+            f"{path}: its table layout is {found!r}, this graphkb reads {FORMAT!r}; "
+            "index with --rebuild (vectors are kept in the cache)"
         )
     try:
         return Manifest(**data)

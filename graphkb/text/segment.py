@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphkb.text.language import HAN
 from graphkb.text.names import fold
@@ -121,6 +121,23 @@ def query_tokens(text: str, dictionary: Iterable[str] = ()) -> list[str]:
     """
     tokens = list(dict.fromkeys(search_tokens(text, dictionary)))
     return [token for token in tokens if token not in STOP_WORDS] or tokens
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("english")
+
+
+@lru_cache(maxsize=65_536)
+def stem(token: str) -> str:
+    """English words without their ending (Porter 2), everything else unchanged.
+
+    >>> stem("delays"), stem("founder"), stem("e1043"), stem("退款")
+    ('delay', 'founder', 'e1043', '退款')
+    """
+    return str(_stemmer().stemWord(token)) if token.isascii() and token.isalpha() else token
 
 
 def tag(text: str, dictionary: Iterable[str] = ()) -> list[tuple[str, str, int, int]]:

@@ -75,6 +75,13 @@ def test_a_leg_alone_decides_and_empty_legs_are_ignored() -> None:
     assert fuse({"lexical": []}) == []
 
 
+def test_a_document_found_twice_wins_over_one_found_once() -> None:
+    runs = {"lexical": [("x", 10.0), ("a1", 9.5), ("a2", 9.0), ("z", 1.0)]}
+    assert fuse(runs)[0].id == "x"
+    supported = fuse(runs, documents={"x": 0, "a1": 1, "a2": 1})
+    assert [hit.id for hit in supported] == ["a1", "a2", "x", "z"]
+
+
 def test_equal_scores_all_count_fully() -> None:
     fused = fuse({"lexical": [("a", 2.0), ("b", 2.0)]}, "alpha", {})
     assert [hit.score for hit in fused] == [1.0, 1.0]

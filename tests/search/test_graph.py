@@ -91,10 +91,20 @@ def test_generic_words_do_not_lead(index: GraphIndex) -> None:
     assert _seeds(index, "where is it and what is that of the") == {}
 
 
+def test_names_typed_without_capitals_are_found(index: GraphIndex) -> None:
+    question = "where was the director of steven spielberg born"
+    assert index.link(question)[0].surface == "steven spielberg"
+    assert index.search(question).trust > index.search("where was the director born").trust
+
+
 def test_seeds_name_entities_of_the_arrays(index: GraphIndex) -> None:
     seed = index.link("鲁迅")[0]
     assert index.arrays["entity_ids"][seed.entity].decode() == seed.entity_id
     assert 0 < seed.weight <= 1
+
+
+def test_units_without_a_document_column_are_documents_of_their_own(index: GraphIndex) -> None:
+    assert index.documents(["000", "003", "nowhere"]) == {"000": 0, "003": 3}
 
 
 def test_two_hops_are_followed_in_english(index: GraphIndex) -> None:
