@@ -24,8 +24,8 @@ $(VENV)/tools: $(VENV)/installed requirements-dev.lock
 
 demo: $(VENV)/installed
 	$(BIN)/graphkb index --root .
-	$(BIN)/graphkb query --root . --method local "In which city was the founder of the company that supplied the failed valve of INC-2025-014 born?"
-	$(BIN)/graphkb query --root . --method local "修复2025年11月12日银行流水同步事故的小组，现在由谁负责？"
+	$(BIN)/graphkb query --root . --method local "Where was the board member born who represents the investor holding 39 percent of Kelsound Tidal Energy?"
+	$(BIN)/graphkb query --root . --method local "领投青石谷B轮的机构有一位合伙人进入了董事会，这个人是哪里人，出版过什么书？"
 	$(BIN)/graphkb query --root . --method global "What are the main causes of delays and outages at Kelsound Tidal Energy?"
 	$(BIN)/graphkb query --root . --method global "青石谷这两年在产品、银行合作和组织上有哪些主要变化？"
 

@@ -163,7 +163,7 @@ class AnswerSettings(Section):
 
     max_sentences: int = Field(6, ge=1, description="sentences in an extractive answer")
     refusal_threshold: float = Field(
-        0.35, ge=0, le=1, description="below this evidence the answer is a refusal"
+        0.4, ge=0, le=1, description="below this evidence the answer is a refusal"
     )
 
 

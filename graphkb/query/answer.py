@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from graphkb.errors import UsageError
 from graphkb.llm.prompts import fill_prompt
 from graphkb.query.citations import check_citations, cite
-from graphkb.query.extractive import Quote, choose_foreign_quotes, choose_quotes
+from graphkb.query.extractive import Quote, choose_foreign_quotes, choose_quotes, table_cells
 from graphkb.query.global_ import global_context
 from graphkb.query.hybrid import hybrid_context
 from graphkb.query.local import local_context
@@ -96,7 +96,10 @@ def _compose(
 ) -> tuple[str, list[Citation], list[str]]:
     """Quotes as a list with ``[n]`` marks, the citations that hold, and what did not."""
     citations = cite(quotes)
-    lines = [f"- {_plain(citation.quote)} [{citation.number}]" for citation in citations]
+    lines = [
+        f"- {_shown(quote)} [{citation.number}]"
+        for quote, citation in zip(quotes, citations, strict=True)
+    ]
     name = "extractive_global_answer" if method == "global" else "extractive_answer"
     answer = fill_prompt(snapshot.root, language, name, quotes="\n".join(lines))
     rows = snapshot.store.where(
@@ -105,6 +108,14 @@ def _compose(
     documents = dict(zip(rows["id"], rows["text"], strict=True))
     text, kept, problems = check_citations(answer, citations, documents)
     return text, kept, problems
+
+
+def _shown(quote: Quote) -> str:
+    """A quote as it reads in an answer: a table row with the names of its columns."""
+    cells = table_cells(quote.text)
+    if quote.header and len(cells) == len(quote.header):
+        return _plain("; ".join(f"{n}: {c}" for n, c in zip(quote.header, cells, strict=True) if c))
+    return _plain(quote.text)
 
 
 def _plain(quote: str) -> str:

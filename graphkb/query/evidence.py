@@ -20,6 +20,11 @@ _PASSAGES = 5
 # pairs reach 0.80, related ones start at 0.81.
 _UNRELATED, _CERTAIN = 0.79, 0.85
 
+# Words and the lead of multilingual-e5's best passage over its background, weighed so that
+# answerable questions part best from those of other collections (area under the curve 0.987
+# over three collections, 0.976 by words alone).
+_LEAD_WEIGHT, _FULL = 4.0, 1.5
+
 # A code or identifier that stands in no document cannot be answered about.
 _CODE = re.compile(r"(?=.*\d)(?=.*[a-z])[a-z0-9._\-]{3,}|[a-z0-9]+_[a-z0-9_]+")
 _UNKNOWN_CODE = 0.1
@@ -38,8 +43,9 @@ class Evidence:
 def measure_evidence(
     snapshot: Snapshot, question: str, passages: Sequence[Passage], found: Retrieval
 ) -> Evidence:
-    """The idf-weighted share of the question's words that stand in the best passages; across
-    languages, how close the best passage is by embedding. 0 when there are no passages."""
+    """The idf-weighted share of the question's words that stand in the best passages, together
+    with how far the best passage leads by embedding; across languages, how close it is by
+    embedding alone. 0 when there are no passages."""
     if not passages:
         return Evidence(0.0, "nothing was found")
     tokens = query_tokens(question, snapshot.dictionary)
@@ -49,10 +55,16 @@ def measure_evidence(
     covered = word_coverage(snapshot, tokens, passages[:_PASSAGES])
     asked, told = detect_language(question), detect_language(passages[0].text)
     if found.nearest is not None and {asked, told} == {"en", "zh"}:
-        near = min(max((found.nearest[1] - _UNRELATED) / (_CERTAIN - _UNRELATED), 0.0), 1.0)
-        reason = f"closeness across languages {found.nearest[1]:.2f}"
+        similarity = found.nearest.similarity
+        near = min(max((similarity - _UNRELATED) / (_CERTAIN - _UNRELATED), 0.0), 1.0)
+        reason = f"closeness across languages {similarity:.2f}"
         return Evidence(max(near, covered), reason, foreign=True)
-    return Evidence(covered, f"{covered:.0%} of the question's words are covered")
+    reason = f"{covered:.0%} of the question's words are covered"
+    builtin = snapshot.manifest.embedding.get("provider") == "builtin"
+    if found.nearest is None or found.nearest.lead is None or not builtin:
+        return Evidence(covered, reason)
+    value = min((covered + _LEAD_WEIGHT * found.nearest.lead) / _FULL, 1.0)
+    return Evidence(value, f"{reason}; the best passage leads by {found.nearest.lead:.3f}")
 
 
 def word_coverage(snapshot: Snapshot, tokens: Sequence[str], passages: Sequence[Passage]) -> float:

@@ -14,9 +14,9 @@ from graphkb.text.sentences import sentence_spans
 from graphkb.types import Passage
 
 # What a question word covered by title or heading is worth beside one in the sentence itself.
-_CONTEXT_SHARE = 0.6
+_CONTEXT_SHARE = 0.5
 # What a sentence gains by naming something that an earlier chosen sentence introduced.
-_BRIDGE_SHARE = 0.25
+_BRIDGE_SHARE = 0.3
 # What a sentence gains by holding the kind of thing asked for (a date, a number).
 _KIND_SHARE = 0.2
 # A further sentence must bring this share of what the best one brought.
@@ -42,13 +42,15 @@ _HEADING = re.compile(r"#{1,6}\s+(.*)")
 
 @dataclass(frozen=True)
 class Quote:
-    """A sentence of a passage; ``start`` and ``end`` are offsets in the document's text."""
+    """A sentence of a passage; ``start`` and ``end`` are offsets in the document's text.
+    ``header`` holds the column names where the sentence is a row of a table."""
 
     passage: Passage
     start: int
     end: int
     text: str
     score: float
+    header: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,18 +137,27 @@ def _candidates(snapshot: Snapshot, question: str, passages: Sequence[Passage]) 
         above = _stems(f"{passage.title}\n{passage.heading}", snapshot.dictionary)
         context = above
         prior = max(passage.score / top, _LEAST_SHARE) ** _SCORE_POWER
+        header: tuple[str, ...] = ()
         for start, end in sentence_spans(passage.text):
             text = passage.text[start:end]
             heading = _HEADING.fullmatch(text)
             if heading:
                 context = above | _stems(heading.group(1), snapshot.dictionary)
                 continue
+            cells = table_cells(text)
+            if not cells:
+                header = ()
+            elif not header:
+                header = cells
+                continue
             if not _is_quotable(text):
                 continue
             fits = (asks_when and _DATE.search(text)) or (asks_number and _NUMBER.search(text))
-            quote = Quote(passage, passage.char_start + start, passage.char_start + end, text, 0.0)
+            place = passage.char_start + start, passage.char_start + end
+            quote = Quote(passage, *place, text, 0.0, header)
             own = _stems(text, snapshot.dictionary)
-            found.append(_Candidate(quote, own, context, prior * (1 + _KIND_SHARE * bool(fits))))
+            near = context | _stems(" ".join(header), snapshot.dictionary) if header else context
+            found.append(_Candidate(quote, own, near, prior * (1 + _KIND_SHARE * bool(fits))))
     return found
 
 
@@ -157,15 +168,26 @@ def _gain(
     introduced: set[str],
     total: float,
 ) -> float:
-    own = sum(w for token, w in idf.items() if token in candidate.own and token not in covered)
-    context = sum(
-        w for token, w in idf.items()
-        if token in candidate.context and token not in candidate.own and token not in covered
-    )  # fmt: skip
-    if own <= 0 and context <= 0:
+    gained = 0.0
+    for token, weight in idf.items():
+        share = 1.0 if token in candidate.own else _CONTEXT_SHARE * (token in candidate.context)
+        gained += weight * share * (token not in covered)
+    if gained <= 0:
         return 0.0
     bridge = _BRIDGE_SHARE if candidate.own & introduced else 0.0
-    return candidate.prior * ((own + _CONTEXT_SHARE * context) / total + bridge)
+    return candidate.prior * (gained / total + bridge)
+
+
+def table_cells(line: str) -> tuple[str, ...]:
+    """Cells of a Markdown table row; nothing for another line.
+
+    >>> table_cells("| 专业版 | 49 元 |"), table_cells("no row")
+    (('专业版', '49 元'), ())
+    """
+    stripped = line.strip()
+    if len(stripped) < 3 or not (stripped.startswith("|") and stripped.endswith("|")):
+        return ()
+    return tuple(cell.strip() for cell in stripped[1:-1].split("|"))
 
 
 def _is_quotable(text: str) -> bool:

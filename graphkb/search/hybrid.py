@@ -23,6 +23,15 @@ _KNOWN_SHARE = 0.4
 
 
 @dataclass(frozen=True)
+class Nearest:
+    """The best cosine of the dense leg, and its lead over the mean of hits 11 to 50: None where
+    there are no more than 10 text units."""
+
+    similarity: float
+    lead: float | None
+
+
+@dataclass(frozen=True)
 class RankedUnit:
     """A text unit in the fused order; ``rank`` from 1."""
 
@@ -35,11 +44,11 @@ class RankedUnit:
 @dataclass(frozen=True)
 class Retrieval:
     """Fused text units, best first; ``seeds`` are (entity id, weight) the question names;
-    ``nearest`` is the dense leg's first hit (text unit id, cosine), None without one."""
+    ``nearest`` is how close the dense leg came, None without one."""
 
     units: tuple[RankedUnit, ...]
     seeds: tuple[tuple[str, float], ...]
-    nearest: tuple[str, float] | None
+    nearest: Nearest | None
     trace: tuple[Step, ...]
     warnings: tuple[str, ...]
 
@@ -98,7 +107,7 @@ class _Legs:
     ) -> None:
         self.snapshot, self.question, self.limit, self.wanted = snapshot, question, limit, wanted
         self.runs: dict[str, Run] = {}
-        self.nearest: tuple[str, float] | None = None
+        self.nearest: Nearest | None = None
         self.steps: list[Step] = []
         self.warnings: list[str] = []
 
@@ -128,7 +137,7 @@ class _Legs:
         try:
             if problem is None and snapshot.embedder is not None:
                 run = search_dense(snapshot.store, self.question, snapshot.embedder, self.limit)
-                self.nearest = run[0] if run else None
+                self.nearest = _nearest(run)
                 detail = f"{len(run)} text units"
                 languages = snapshot.languages
                 if len(languages) > 1 and not self._words_stand_somewhere():
@@ -161,6 +170,14 @@ class _Legs:
         named = ", ".join(seed.surface for seed in found.seeds[:5]) or "none"
         self.note("graph", f"{len(found.hits)} text units; seeds: {named}", started)
         return found
+
+
+def _nearest(run: Run) -> Nearest | None:
+    if not run:
+        return None
+    background = [score for _, score in run[10:50]]
+    lead = run[0][1] - sum(background) / len(background) if background else None
+    return Nearest(run[0][1], lead)
 
 
 def _alone(leg: str, run: Run) -> tuple[RankedUnit, ...]:
