@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from graphkb import __version__, terminal
+from graphkb.cli_change import cache, preview, remove
 from graphkb.cli_inspect import evaluate, settings, status, tables
+from graphkb.cli_versions import compact, doctor, snapshot
 from graphkb.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -70,6 +72,9 @@ def init(root: Path, sample: bool, force: bool) -> None:
     "Default: the setting embed.when.",
 )  # fmt: skip
 @click.option("--rebuild", is_flag=True, help="Start from nothing instead of what changed.")
+@click.option(
+    "--dry-run", is_flag=True, help="Say what would be done and what it costs; do nothing."
+)
 @terminal.json_option
 def index(
     root: Path,
@@ -77,6 +82,7 @@ def index(
     verbose: bool,
     embed: str | None,
     rebuild: bool,
+    dry_run: bool,
     as_json: bool,
 ) -> int:
     """Bring the knowledge base up to date.
@@ -90,10 +96,15 @@ def index(
 
     \b
       graphkb index --root my-kb
+      graphkb index --root my-kb --dry-run
       graphkb index --root my-kb --embed off --set chunks.size=800
     """
     from graphkb.view.summary import counts_line, index_lines
 
+    if embed:
+        overrides = (*overrides, f"embed.when={embed}")
+    if dry_run:
+        return preview(root, overrides, verbose, as_json)
     with terminal.opened(root, overrides, verbose) as project, shown_progress() as progress:
         commits: list[int] = []
 
@@ -102,7 +113,9 @@ def index(
             commits.append(result.version)
             progress.note(f"{what}: version {result.version}, {counts_line(result.counts)}")
 
-        result = project.index(progress, embed=embed, rebuild=rebuild, on_commit=on_commit)
+        result = project.index(
+            progress, rebuild=rebuild, on_plan=progress.note, on_commit=on_commit
+        )
     for warning in result.warnings:
         terminal.warn(warning)
     if as_json:
@@ -120,6 +133,7 @@ def index(
     "hybrid: the best passages; auto: chosen from the question.",
 )  # fmt: skip
 @click.option("--explain", is_flag=True, help="Also show the steps and the passages used.")
+@terminal.at_option
 @terminal.json_option
 @click.argument("question", nargs=-1, required=True)
 def query(
@@ -128,6 +142,7 @@ def query(
     verbose: bool,
     method: str,
     explain: bool,
+    at: str | None,
     as_json: bool,
     question: tuple[str, ...],
 ) -> None:
@@ -142,7 +157,7 @@ def query(
       graphkb query --root my-kb --method local "曹操和刘备是什么关系?"
       graphkb query --root my-kb --method global "What are the main themes?"
     """
-    with terminal.opened(root, overrides, verbose) as project:
+    with terminal.opened(root, overrides, verbose, at) as project:
         answer = project.query(" ".join(question), method=method)
     for warning in answer.warnings:
         terminal.warn(warning)
@@ -164,6 +179,7 @@ def query(
     "--method", type=terminal.Choice(SEARCH_METHODS), default="hybrid", show_default=True,
     help="One leg alone (lexical, dense, graph), or all of them joined (hybrid).",
 )  # fmt: skip
+@terminal.at_option
 @terminal.json_option
 @click.argument("question", nargs=-1, required=True)
 def search(
@@ -172,6 +188,7 @@ def search(
     verbose: bool,
     top_k: int | None,
     method: str,
+    at: str | None,
     as_json: bool,
     question: tuple[str, ...],
 ) -> None:
@@ -182,7 +199,7 @@ def search(
       graphkb search --root my-kb --method lexical "清华大学 陈明" --json
     """
     text = " ".join(question)
-    with terminal.opened(root, overrides, verbose) as project:
+    with terminal.opened(root, overrides, verbose, at) as project:
         hits = project.search(text, top_k=top_k, method=method)
     for warning in hits.warnings:
         terminal.warn(warning)
@@ -197,5 +214,5 @@ def search(
         click.echo("\n".join(hit_lines(hit, text, terminal.bold, terminal.dim)))
 
 
-for command in (evaluate, status, tables, settings):
+for command in (remove, cache, evaluate, status, tables, settings, snapshot, compact, doctor):
     main.add_command(command)

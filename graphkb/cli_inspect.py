@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--methods", default="", help="Comma-separated. Default: every search method.")
 @click.option("-k", "ks", default="1,5,8", show_default=True, help="Comma-separated cut-offs.")
 @click.option("--misses", is_flag=True, help="List what was not found in the last cut-off.")
+@terminal.at_option
 @terminal.json_option
 @click.argument("questions", type=click.Path(path_type=Path))
 def evaluate(
@@ -32,6 +33,7 @@ def evaluate(
     methods: str,
     ks: str,
     misses: bool,
+    at: str | None,
     as_json: bool,
     questions: Path,
 ) -> None:
@@ -58,7 +60,7 @@ def evaluate(
     cuts = _cuts(ks)
     question_set = read_questions(questions)
     names = tuple(name.strip() for name in methods.split(",") if name.strip())
-    with terminal.opened(root, overrides, verbose) as project, shown_progress() as progress:
+    with terminal.opened(root, overrides, verbose, at) as project, shown_progress() as progress:
         evaluation = run_evaluation(project, question_set, names, cuts, progress)
     _warn_of_gaps(evaluation)
     if as_json:
@@ -94,12 +96,15 @@ def _warn_of_gaps(evaluation: Evaluation) -> None:
 
 @click.command()
 @terminal.in_project
+@terminal.at_option
 @terminal.json_option
-def status(root: Path, overrides: tuple[str, ...], verbose: bool, as_json: bool) -> None:
+def status(
+    root: Path, overrides: tuple[str, ...], verbose: bool, at: str | None, as_json: bool
+) -> None:
     """What is indexed, its size, and whether it is stale."""
     from graphkb.view.summary import status_lines
 
-    with terminal.opened(root, overrides, verbose) as project:
+    with terminal.opened(root, overrides, verbose, at) as project:
         facts = project.status()
     terminal.print_json(facts) if as_json else click.echo("\n".join(status_lines(facts)))
 
@@ -108,6 +113,7 @@ def status(root: Path, overrides: tuple[str, ...], verbose: bool, as_json: bool)
 @terminal.in_project
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Rows.")
 @click.option("--columns", is_flag=True, help="What the columns mean, instead of rows.")
+@terminal.at_option
 @terminal.json_option
 @click.argument("name", required=False)
 def tables(
@@ -116,6 +122,7 @@ def tables(
     verbose: bool,
     limit: int,
     columns: bool,
+    at: str | None,
     as_json: bool,
     name: str | None,
 ) -> None:
@@ -139,7 +146,7 @@ def tables(
         text = "\n".join(view.column_lines(name))
         terminal.print_json(meanings) if as_json else click.echo(text)
         return
-    with terminal.opened(root, overrides, verbose) as project:
+    with terminal.opened(root, overrides, verbose, at) as project:
         if not name:
             known = project.status()
             counts = {

@@ -45,6 +45,10 @@ class EmbeddingError(GraphkbError):
     """The embedding model or endpoint failed or answered with unusable vectors."""
 
 
+class LanguageModelError(GraphkbError):
+    """The language model's endpoint failed or answered with something unusable."""
+
+
 class MissingExtraError(GraphkbError):
     """A feature needs an optional dependency.
 

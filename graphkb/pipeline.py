@@ -23,12 +23,13 @@ import polars as pl
 from graphkb import __version__
 from graphkb.errors import InputError, StoreError
 from graphkb.settings import Settings
-from graphkb.store.arrays import drop_arrays, write_arrays
+from graphkb.store.arrays import write_arrays
 from graphkb.store.lance import Store
 from graphkb.store.lock import write_lock
 from graphkb.store.manifest import Manifest, read_manifest, write_manifest
-from graphkb.store.parquet import AUTO_LIMIT, write_parquet
-from graphkb.tables import PARQUET, TABLES, content_hash
+from graphkb.store.parquet import parquet_wanted, write_parquet
+from graphkb.store.versions import drop_unneeded, last_number, new_folder, oldest_needed
+from graphkb.tables import TABLES, content_hash
 from graphkb.types import IndexResult, Progress, Refused, no_progress
 
 COUNTED = (
@@ -49,6 +50,7 @@ class Work:
     fresh: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
     loaded: dict[str, pl.DataFrame] = field(default_factory=dict)
+    before: dict[str, pl.DataFrame] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     unread: list[tuple[str, str]] = field(default_factory=list)
@@ -69,10 +71,16 @@ class Work:
     def save(self, frames: Mapping[str, pl.DataFrame]) -> None:
         """Store what a stage returned; remembers which tables changed."""
         for name, frame in frames.items():
-            frame = TABLES[name].conform(_numbered(name, frame, self.table(name)))
-            if self.store.write(name, frame):
+            old = self.table(name)
+            self.before.setdefault(name, old)
+            frame = TABLES[name].conform(_numbered(name, frame, old))
+            if self.store.write(name, frame, old=old):
                 self.changed.add(name)
             self.loaded[name] = frame
+
+    def committed(self, name: str) -> pl.DataFrame:
+        """A table as it stood when this run began."""
+        return self.before[name] if name in self.before else self.table(name)
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,13 @@ class Stage:
 def plan(settings: Settings) -> list[Stage]:
     """The stages of an index run in order, up to the first commit."""
     return [
-        Stage("read_documents", ("files",), ("sources", "documents"), ("input",), _read_documents),
+        Stage(
+            "read_documents",
+            ("files", "removals"),
+            ("sources", "documents"),
+            ("input",),
+            _read_documents,
+        ),
         Stage("cut_documents", ("documents",), ("text_units",), ("chunks",), _cut_documents),
         Stage("mine_terms", ("text_units",), ("terms",), ("extract", "text"), _mine_terms),
         Stage(
@@ -152,24 +166,37 @@ def run_index(
     *,
     progress: Progress = no_progress,
     rebuild: bool = False,
+    removals: pl.DataFrame | None = None,
+    on_plan: Callable[[str], None] = lambda line: None,
     on_commit: Callable[[IndexResult], None] = lambda result: None,
 ) -> IndexResult:
     """Bring the knowledge base in ``root/output`` up to date with the input folder.
 
     Commits once when the lexical and graph legs are searchable and again when the vectors are
     complete (``embed.when``); ``on_commit`` is called after each. With ``rebuild`` nothing of
-    the last version is reused but cached vectors. Raises InputError when there is nothing to
+    the last version is reused but cached vectors. ``removals`` replaces the table of documents
+    that are left out though their files are there. ``on_plan`` is told, before anything is
+    done, when changed settings make stages run again. Raises InputError when there is nothing to
     index, LockedError when another run is active, StoreError when the output cannot be written.
     """
     output = _output_folder(root)
     with write_lock(output):
         last = None if rebuild else read_manifest(output)
-        store = Store(output, last.tables if last else {})
+        # A rebuild never writes into tables it cannot trust: it gets a folder of its own.
+        folder = last.folder if last else new_folder(output)
+        store = Store(output, last.tables if last else {}, folder)
         work = Work(root, settings, store, progress, read_dictionary(root, settings))
         if last:
             work.graph, work.embedding = last.graph, last.embedding
         run = _Run(work, last, output, on_commit)
         stages = plan(settings)
+        line = settings_line(last, settings, due_stages(last, stages, work))
+        if line:
+            on_plan(line)
+        if removals is None and rebuild:
+            removals = _removals_before_rebuild(output)
+        if removals is not None:
+            work.save({"removals": removals})
         run.walk(stages)
         if settings.embed.when == "now":
             run.embed(stages)
@@ -193,9 +220,8 @@ class _Run:
     ) -> None:
         self.work, self.last, self.output, self.on_commit = work, last, output, on_commit
         self.seconds: dict[str, float] = {}
-        self.parquet: dict[str, int] = {}
         self.fingerprints: dict[str, str] = {}
-        self.version = last.version if last else _next_version(output)
+        self.version = last.version if last else last_number(output)
 
     def walk(self, stages: Iterable[Stage]) -> None:
         work = self.work
@@ -233,6 +259,7 @@ class _Run:
             dict(last.tables) == work.store.tables
             and dict(last.fingerprints) == fingerprints
             and last.graph == work.graph
+            and {tuple(pair) for pair in last.notes.get("refused", ())} == set(work.unread)
         )
         counts = {name: work.store.count(name) for name in COUNTED}
         if not same:
@@ -246,30 +273,35 @@ class _Run:
                 embedding=dict(work.embedding),
                 committed_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 graphkb_version=__version__,
-                notes={"refused": work.unread, "languages": _languages(work)},
+                notes={
+                    "refused": work.unread,
+                    "languages": _languages(work),
+                    "settings": settings_note(work.settings),
+                },
+                folder=work.store.folder,
             )
             write_manifest(self.output, manifest)
-            self._after_commit(last, manifest)
+            self._after_commit(manifest)
             self.last = manifest
+        self._write_parquet(counts["text_units"])
         self.seconds["commit"] = self.seconds.get("commit", 0) + time.perf_counter() - started
         added, changed, removed = work.documents
         result = IndexResult(
             self.version, counts, added, changed, removed, dict(self.seconds),
-            tuple(work.refused), tuple(work.warnings),
+            tuple(work.refused), tuple(work.warnings), _reused(work),
         )  # fmt: skip
         self.on_commit(result)
         return result
 
-    def _after_commit(self, last: Manifest | None, manifest: Manifest) -> None:
+    def _after_commit(self, manifest: Manifest) -> None:
         work = self.work
-        drop_arrays(self.output, {manifest.graph, last.graph if last else ""})
-        work.store.clean_up(sorted(work.changed))
-        when = work.settings.parquet
-        small = manifest.counts["text_units"] <= AUTO_LIMIT
-        shown = {name: version for name, version in manifest.tables.items() if name in PARQUET}
-        if (when == "always" or (when == "auto" and small)) and shown != self.parquet:
-            write_parquet(work.store, self.output)
-            self.parquet = shown
+        kept = drop_unneeded(self.output, manifest)
+        work.store.clean_up(sorted(work.changed), oldest_needed(kept, manifest.folder))
+
+    def _write_parquet(self, n_units: int) -> None:
+        """Bring the Parquet files up to date; those of a run killed before this are caught up."""
+        if parquet_wanted(self.work.settings.parquet, n_units):
+            write_parquet(self.work.store, self.output, self.work.table)
 
 
 def read_dictionary(root: Path, settings: Settings) -> tuple[str, ...]:
@@ -293,15 +325,6 @@ def _output_folder(root: Path) -> Path:
     except OSError as error:
         raise StoreError(f"{output}: cannot be made ({error.strerror}); check the folder") from None
     return output
-
-
-def _next_version(output: Path) -> int:
-    """Version before the first of a rebuild: versions go on where a readable manifest left off."""
-    try:
-        found = read_manifest(output)
-    except StoreError:
-        return 0
-    return found.version if found else 0
 
 
 def _numbered(name: str, frame: pl.DataFrame, old: pl.DataFrame) -> pl.DataFrame:
@@ -334,14 +357,17 @@ def _read_documents(work: Work) -> dict[str, pl.DataFrame]:
     known = {
         (path, digest): group for (path, digest), group in old_sources.group_by("path", "file_hash")
     }
-    texts = old_documents.select("content_hash", "text").unique("content_hash")
+    texts = old_documents.select("path", "content_hash", "text").unique(["path", "content_hash"])
     frames: list[pl.DataFrame] = []
     for done, source in enumerate(files):
         work.progress("read", done, len(files))
         digest = file_hash(source)
         kept = known.get((source.path, digest))
         if kept is not None:
-            frames.append(kept.join(texts, on="content_hash", how="left"))
+            kept = kept.join(texts, on=["path", "content_hash"], how="left")
+        # A copy was left out and has no text here; its own may differ in white space.
+        if kept is not None and not kept["text"].null_count():
+            frames.append(kept)
             continue
         reading = read_file(source, options)
         work.refused.extend(reading.refused)
@@ -360,7 +386,7 @@ def _read_documents(work: Work) -> dict[str, pl.DataFrame]:
         if frames
         else pl.DataFrame(schema=schema)
     )
-    assembled = assemble_documents(sources)
+    assembled = assemble_documents(without_removals(sources, work.table("removals")))
     if not assembled.documents.height:
         work.warnings.append("the input folder holds no text: the knowledge base is now empty")
     work.warnings.extend(
@@ -369,6 +395,68 @@ def _read_documents(work: Work) -> dict[str, pl.DataFrame]:
     work.warnings.extend(assembled.warnings)
     work.documents = _document_changes(old_documents, assembled.documents)
     return {"sources": sources.drop("text"), "documents": assembled.documents}
+
+
+def without_removals(sources: pl.DataFrame, removals: pl.DataFrame) -> pl.DataFrame:
+    """Source records that the user did not remove, as whole files or as single rows."""
+    files = removals.filter(pl.col("record") == "").select("path")
+    records = removals.filter(pl.col("record") != "").select("path", "record")
+    kept = sources.join(files, on="path", how="anti", maintain_order="left")
+    record = pl.coalesce("own_id", "content_hash").alias("record")
+    return (
+        kept.with_columns(record)
+        .join(records, on=["path", "record"], how="anti", maintain_order="left")
+        .drop("record")
+    )
+
+
+def _removals_before_rebuild(output: Path) -> pl.DataFrame:
+    """What the user removed stays removed when everything else is made again."""
+    try:
+        last = read_manifest(output)
+        return Store(output, last.tables, last.folder).read("removals") if last else _NONE_REMOVED
+    except StoreError:
+        return _NONE_REMOVED
+
+
+_NONE_REMOVED = TABLES["removals"].empty()
+
+
+def due_stages(last: Manifest | None, stages: Iterable[Stage], work: Work) -> list[str]:
+    """Names of the stages whose settings or code changed since the last commit."""
+    known = last.fingerprints if last else {}
+    every = [*stages, EMBED] if work.embedding else [*stages]
+    return [stage.name for stage in every if known.get(stage.name) != stage.fingerprint(work)]
+
+
+def settings_note(settings: Settings) -> dict[str, Any]:
+    """Settings as the manifest keeps them: plain values, keys hidden."""
+    note = settings.model_dump(mode="json")
+    note["embed"]["api_key"] = "set" if settings.embed.api_key else ""
+    return note
+
+
+def settings_line(last: Manifest | None, settings: Settings, due: list[str]) -> str:
+    """One line that names changed settings with old and new values, and the stages they re-run;
+    empty when no stage of an existing version is due."""
+    if last is None or not due:
+        return ""
+    old, new = last.notes.get("settings", {}), settings_note(settings)
+    changes = [
+        f"{name} {before} → {after}"
+        for name, before, after in _differences(old, new, "")
+        if name != "embed.when"
+    ]
+    what = f"settings changed: {', '.join(changes)}" if changes else "stages changed"
+    return f"{what}; runs again: {', '.join(due)} and what depends on them"
+
+
+def _differences(old: Any, new: Any, name: str) -> list[tuple[str, Any, Any]]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        keys = [*old, *(key for key in new if key not in old)]
+        pairs = [(f"{name}.{key}".strip("."), old.get(key), new.get(key)) for key in keys]
+        return [found for key, a, b in pairs for found in _differences(a, b, key)]
+    return [] if old == new else [(name, old, new)]
 
 
 def _nothing_to_read(folder: Path, n_files: int, refused: list[Refused]) -> str:
@@ -395,9 +483,9 @@ def _cut_documents(work: Work) -> dict[str, pl.DataFrame]:
     from graphkb.ingest.chunk import cut_documents
 
     documents = work.table("documents")
-    columns = ["id", "title", "content_hash", "media_type"]
+    columns = ["id", "title", "text", "media_type"]
     old = work.kept("cut_documents", "text_units")
-    before = _last_committed(work, "documents") if old.height else documents.clear()
+    before = work.committed("documents") if old.height else documents.clear()
     kept_ids = documents.join(before.select(columns), on=columns, how="semi").select("id")
     kept = old.join(kept_ids, left_on="document_id", right_on="id", how="semi")
     new = documents.join(kept_ids, on="id", how="anti")
@@ -411,19 +499,13 @@ def _cut_documents(work: Work) -> dict[str, pl.DataFrame]:
     return {"text_units": units.drop("_place", "path")}
 
 
-def _last_committed(work: Work, name: str) -> pl.DataFrame:
-    """A table as the last manifest has it, whatever this run already wrote."""
-    last = read_manifest(work.store.output)
-    return Store(work.store.output, last.tables if last else {}).read(name)
-
-
 def _new_units(work: Work, stage: str, *outputs: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Text units that a map stage must run on, and the ids of those whose rows are kept."""
     units = work.table("text_units")
     if stage in work.fresh:
         return units, units.clear().select("id")
     columns = ["id", "text", "context", "language", "kind"]
-    before = _last_committed(work, "text_units").select(columns)
+    before = work.committed("text_units").select(columns)
     kept = units.join(before, on=columns, how="semi").select("id")
     return units.join(kept, on="id", how="anti"), kept
 
@@ -444,7 +526,7 @@ def _extract_evidence(work: Work) -> dict[str, pl.DataFrame]:
     terms = work.table("terms")
     if kept.height and "terms" in work.changed:
         # A unit depends on the terms it holds: run it again when one of them came or went.
-        before = set(_last_committed(work, "terms")["term"])
+        before = set(work.committed("terms")["term"])
         moved = sorted(before.symmetric_difference(terms["term"]))
         if moved:
             units = work.table("text_units").join(kept, on="id", how="semi")
@@ -551,7 +633,8 @@ def _build_graph(work: Work) -> dict[str, pl.DataFrame]:
         work.table("search_texts"),
     )
     arrays.update(build_vocabulary(work.table("search_texts")))
-    name = content_hash(*(f"{key}={version}" for key, version in sorted(work.store.tables.items())))
+    pins = (f"{key}={version}" for key, version in sorted(work.store.tables.items()))
+    name = content_hash(work.store.folder, *pins)
     work.graph = write_arrays(work.store.output, name[:16], arrays)
     return {}
 
@@ -568,6 +651,22 @@ def _passages(units: pl.DataFrame) -> pl.DataFrame:
         },
         schema=dict.fromkeys(("id", "passage", "text_hash", "language"), pl.String),
     )
+
+
+def _reused(work: Work) -> dict[str, float]:
+    """Share of communities and reports that are row for row those of the version before."""
+    shares = {}
+    for word, name in (("communities", "communities"), ("reports", "community_reports")):
+        if name not in work.changed:
+            if work.store.count(name):
+                shares[word] = 1.0
+            continue
+        old, new = work.committed(name), work.table(name)
+        if not old.height or not new.height:
+            continue
+        one, two = (frame.select(pl.struct(pl.all()).hash()).to_series() for frame in (old, new))
+        shares[word] = two.is_in(one.implode()).to_numpy().mean().item()
+    return shares
 
 
 def _prune_vectors(work: Work) -> None:
@@ -600,6 +699,29 @@ def _languages(work: Work) -> dict[str, int]:
 
 def _width(vectors: pl.DataFrame) -> int:
     return len(vectors["vector"][0]) if vectors.height else 1
+
+
+def passages_to_embed(work: Work, new: pl.DataFrame, kept: pl.DataFrame) -> list[str]:
+    """Texts whose vector is neither stored nor cached, of new and of kept text units."""
+    from graphkb.embed import make_embedder
+    from graphkb.embed.cache import VectorCache, vector_key
+
+    options = work.settings.embed
+    if options.when == "off":
+        return []
+    same_model = work.embedding.get("fingerprint") == EMBED.fingerprint(work)
+    stored = work.table("vectors") if same_model else TABLES["vectors"].empty()
+    missing = pl.concat(
+        [_passages(new), _passages(kept).join(stored, on=["id", "text_hash"], how="anti")]
+    )
+    embedder = make_embedder(options)
+    texts = {vector_key(embedder, options.passage_prefix, t): t for t in missing["passage"]}
+    if (work.root / "cache" / VectorCache.file_name).is_file():
+        cache = VectorCache(work.root / "cache")
+        known = cache.get(list(texts))
+        cache.close()
+        texts = {key: text for key, text in texts.items() if key not in known}
+    return list(texts.values())
 
 
 def _embed_units(work: Work) -> bool:

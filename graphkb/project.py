@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphkb import __version__
-from graphkb.errors import NotIndexedError, UsageError
+from graphkb.errors import NotIndexedError, StoreError, UsageError
 from graphkb.settings import FILE_NAME, Settings, load_settings
-from graphkb.types import Answer, Hits, IndexResult, Progress, no_progress
+from graphkb.types import (
+    Answer,
+    Hits,
+    IndexResult,
+    NamedSnapshot,
+    Progress,
+    Restored,
+    no_progress,
+)
 
 if TYPE_CHECKING:
     import networkx as nx
     import polars as pl
 
     from graphkb.evaluate.run import Evaluation
+    from graphkb.preview import Preview
     from graphkb.search.snapshot import Snapshot
+    from graphkb.store.manifest import Manifest
+    from graphkb.upkeep.case import Finding
+    from graphkb.upkeep.compact import Compaction
+    from graphkb.upkeep.difference import Difference
 
 
-def open(root: str | Path = ".", overrides: Sequence[str] = ()) -> Project:
-    """The project at ``root``; ``overrides`` are ``section.key=value`` strings.
+def open(
+    root: str | Path = ".", overrides: Sequence[str] = (), at: str | int | None = None
+) -> Project:
+    """The project at ``root``; ``overrides`` are ``section.key=value`` strings; ``at`` is a kept
+    version or a snapshot to read instead of the newest version (see :meth:`Project.at`).
 
     Raises UsageError when ``root`` is not a folder, SettingsError when its settings are wrong.
     """
-    return Project(root, overrides)
+    project = Project(root, overrides)
+    return project if at is None else project.at(at)
 
 
 class Project:
@@ -49,6 +67,7 @@ class Project:
         self.settings: Settings = load_settings(self.root, list(overrides))
         self.output = self.root / "output"
         self._snapshot: Snapshot | None = None
+        self._pinned: tuple[Path, Manifest] | None = None
 
     def __repr__(self) -> str:
         return f"Project({str(self.root)!r})"
@@ -69,16 +88,19 @@ class Project:
         *,
         embed: str | None = None,
         rebuild: bool = False,
+        on_plan: Callable[[str], None] = lambda line: None,
         on_commit: Callable[[IndexResult], None] = lambda result: None,
     ) -> IndexResult:
         """Bring the knowledge base up to date with the input folder; resumes where it stopped.
 
         ``embed`` (later, now, off) overrides ``embed.when``; ``rebuild`` starts from nothing.
+        ``on_plan`` is told first when changed settings make stages run again.
         ``on_commit`` is called after each commit: the first makes the lexical and graph legs
         searchable, the second adds the vectors.
         """
         from graphkb.pipeline import run_index
 
+        self._must_be_newest("index")
         settings = self.settings
         if embed is not None:
             if embed not in ("later", "now", "off"):
@@ -86,25 +108,227 @@ class Project:
             update = settings.embed.model_copy(update={"when": embed})
             settings = settings.model_copy(update={"embed": update})
         return run_index(
-            self.root, settings, progress=progress, rebuild=rebuild, on_commit=on_commit
+            self.root,
+            settings,
+            progress=progress,
+            rebuild=rebuild,
+            on_plan=on_plan,
+            on_commit=on_commit,
         )
+
+    def preview(self, progress: Progress = no_progress) -> Preview:
+        """What :meth:`index` would do now; nothing is written."""
+        from graphkb.preview import preview_index
+
+        self._must_be_newest("preview")
+        return preview_index(self.root, self.settings, progress)
+
+    def remove(
+        self,
+        documents: Sequence[str],
+        progress: Progress = no_progress,
+        *,
+        undo: bool = False,
+    ) -> IndexResult:
+        """Take documents out of the knowledge base, or with ``undo`` let them in again.
+
+        ``documents`` are paths, document ids or titles. The files stay where they are; what is
+        removed stays out in later index runs. Raises UsageError for a name that fits nothing,
+        before anything is changed.
+        """
+        from graphkb.pipeline import run_index
+
+        self._must_be_newest("remove")
+        removals = self._removals_after(documents, undo)
+        return run_index(self.root, self.settings, progress=progress, removals=removals)
+
+    def removed(self) -> pl.DataFrame:
+        """Documents that were removed and stay out: path, record, title."""
+        return self._current().store.read("removals")
+
+    def cache_stats(self) -> dict[str, Any]:
+        """Kept model replies by endpoint and model, number of vectors, bytes on disk."""
+        from graphkb.embed.cache import VectorCache
+        from graphkb.llm.cache import ReplyCache
+
+        folder = self.root / "cache"
+        replies: list[dict[str, Any]] = []
+        vectors = 0
+        if (folder / ReplyCache.file_name).is_file():
+            kept = ReplyCache(folder)
+            replies = kept.stats()
+            kept.close()
+        if (folder / VectorCache.file_name).is_file():
+            known = VectorCache(folder)
+            vectors = known.count()
+            known.close()
+        return {
+            "replies": replies,
+            "total_replies": sum(row["replies"] for row in replies),
+            "vectors": vectors,
+            "bytes": sum(file.stat().st_size for file in folder.glob("*.sqlite*")),
+        }
+
+    def cache_clear(self) -> dict[str, Any]:
+        """Forget all model replies and vectors; what there was, and the bytes left."""
+        from graphkb.embed.cache import VectorCache
+        from graphkb.llm.cache import ReplyCache
+        from graphkb.store.lock import write_lock
+
+        self._must_be_newest("cache clear")
+        stats, folder = self.cache_stats(), self.root / "cache"
+        self.output.mkdir(parents=True, exist_ok=True)
+        with write_lock(self.output):
+            for kind in (ReplyCache, VectorCache):
+                if (folder / kind.file_name).is_file():
+                    cache = kind(folder)
+                    cache.clear()
+                    cache.close()
+        return {**stats, "bytes": self.cache_stats()["bytes"]}
+
+    def cache_export(self) -> Iterator[str]:
+        """Every kept model reply with its request, as JSON lines in key order."""
+        import json
+
+        from graphkb.llm.cache import ReplyCache
+
+        folder = self.root / "cache"
+        if (folder / ReplyCache.file_name).is_file():
+            cache = ReplyCache(folder)
+            for row in cache.export():
+                yield json.dumps(row, ensure_ascii=False)
+            cache.close()
+
+    def _removals_after(self, names: Sequence[str], undo: bool) -> pl.DataFrame:
+        import polars as pl
+
+        removals = self.removed()
+        store = self._current().store
+        documents = store.read("documents", ["id", "path", "title"])
+        shared = store.read("sources", ["path"]).group_by("path").len().filter(pl.col("len") > 1)
+        found = removals.clear()
+        for name in names:
+            if undo:
+                fits = removals.filter(pl.any_horizontal(pl.all() == name))
+            else:
+                named = documents.filter(pl.any_horizontal(pl.all() == name))
+                one = pl.col("path").is_in(shared["path"].to_list()) & (
+                    pl.lit(name) != pl.col("path")
+                )
+                record = pl.when(one).then("id").otherwise(pl.lit("")).alias("record")
+                fits = named.select("path", record, "title").unique(["path", "record"])
+            if not fits.height:
+                what = "removed document" if undo else "document"
+                raise UsageError(f"{name!r} is no {what}; give a path, a document id or a title")
+            found = pl.concat([found, fits.select(found.columns)])
+        if undo:
+            return removals.join(found, on=["path", "record"], how="anti")
+        return pl.concat([removals, found]).unique(["path", "record"])
 
     def _current(self) -> Snapshot:
         """The snapshot of the last committed version, kept while that version is current."""
         from graphkb.pipeline import read_dictionary
         from graphkb.search.snapshot import Snapshot
-        from graphkb.store.manifest import read_manifest
+        from graphkb.store.versions import manifest_files
 
-        manifest = read_manifest(self.output)
+        output, manifest = self._version()
         if manifest is None:
+            if manifest_files(output):
+                raise StoreError(f"{output / 'manifest.json'}: is missing; run graphkb doctor")
             raise NotIndexedError(
                 f"{self.root}: nothing is indexed yet; run: graphkb index --root {self.root}"
             )
+        if lost := manifest.notes.get("lost"):
+            raise NotIndexedError(
+                f"{self.root}: {', '.join(lost)} must be made again after a repair; "
+                f"run: graphkb index --root {self.root}"
+            )
         known = self._snapshot
-        if known is None or known.manifest.version != manifest.version:
+        if known is None or known.manifest != manifest:
             dictionary = read_dictionary(self.root, self.settings)
-            self._snapshot = known = Snapshot(self.root, manifest, self.settings, dictionary)
+            self._snapshot = known = Snapshot(
+                self.root, manifest, self.settings, dictionary, output
+            )
         return known
+
+    def _version(self) -> tuple[Path, Manifest | None]:
+        """Where the version that is read lies, and its manifest; None before the first run."""
+        from graphkb.store.manifest import read_manifest
+
+        return self._pinned or (self.output, read_manifest(self.output))
+
+    def at(self, version: str | int) -> Project:
+        """This project as it was: a kept version by number or a snapshot by name, for reading.
+
+        Raises UsageError that lists what is there when there is no such version any more.
+        """
+        from graphkb.store.versions import find_version
+
+        project = copy.copy(self)
+        project._snapshot, project._pinned = None, find_version(self.output, version)
+        return project
+
+    def _must_be_newest(self, what: str) -> None:
+        if self._pinned is not None:
+            raise UsageError(f"version {self._pinned[1].version} is for reading: {what} without at")
+
+    def snapshots(self) -> list[NamedSnapshot]:
+        """Named snapshots, oldest first."""
+        from graphkb.store.snapshots import list_snapshots
+
+        return list_snapshots(self.output)
+
+    def create_snapshot(self, name: str, note: str = "") -> NamedSnapshot:
+        """Keep the version that is read under a name, until :meth:`delete_snapshot`.
+
+        Raises UsageError when the name cannot be used or is taken.
+        """
+        from graphkb.store.lock import write_lock
+        from graphkb.store.snapshots import create_snapshot
+
+        self._current()
+        with write_lock(self.output):
+            read = self._current()
+            return create_snapshot(self.output, read.output, read.manifest, name, note)
+
+    def delete_snapshot(self, name: str) -> None:
+        """Remove a snapshot. Raises UsageError when there is none of that name."""
+        from graphkb.store.lock import write_lock
+        from graphkb.store.snapshots import delete_snapshot
+
+        with write_lock(self.output):
+            delete_snapshot(self.output, name)
+
+    def restore(self, version: str | int) -> Restored:
+        """Make a snapshot or kept version the newest version again.
+
+        What was current is kept as an automatic snapshot. The next :meth:`index` brings the
+        knowledge base up to date with the input folder again.
+        """
+        from graphkb.upkeep.restore import restore
+
+        self._must_be_newest("restore")
+        return restore(self.output, self.settings, str(version))
+
+    def diff(self, a: str | int, b: str | int | None = None) -> Difference:
+        """What changed from one version or snapshot to another (default: the newest version)."""
+        from graphkb.upkeep.difference import difference
+
+        new = self if b is None else self.at(b)
+        return difference(self.at(a)._current().store, new._current().store)
+
+    def compact(self) -> Compaction:
+        """Free the space of what no kept version and no snapshot needs."""
+        from graphkb.upkeep.compact import compact
+
+        self._must_be_newest("compact")
+        return compact(self.root, self.output)
+
+    def doctor(self, repair: bool = False) -> list[Finding]:
+        """Check that everything is there and fits together; with ``repair`` mend what is not."""
+        from graphkb.upkeep.doctor import examine
+
+        return examine(self.root, self.settings, repair)
 
     def _with_text(self) -> Snapshot:
         snapshot = self._current()
@@ -169,7 +393,7 @@ class Project:
         if name not in TABLES:
             raise UsageError(f"unknown table {name!r}; known: {', '.join(TABLES)}")
         store = self._current().store
-        return parquet_view(store)[name] if name in PARQUET else store.read(name)
+        return parquet_view(store, name) if name in PARQUET else store.read(name)
 
     def graph(self) -> nx.Graph[str]:
         """The entity graph as networkx: nodes are entity titles, edges have weight and words."""
@@ -195,9 +419,7 @@ class Project:
 
     def status(self) -> dict[str, Any]:
         """What is indexed: counts, version, model, bytes; version 0 before the first run."""
-        from graphkb.store.manifest import read_manifest
-
-        manifest = read_manifest(self.output)
+        _, manifest = self._version()
         counts: Mapping[str, int] = manifest.counts if manifest else {}
         embedding = manifest.embedding if manifest else {}
         return {
@@ -222,29 +444,21 @@ class Project:
     def _sizes(self, indexed: bool) -> dict[str, int]:
         """Bytes on disk by part."""
 
-        def size(path: Path) -> int:
-            if path.is_file():
-                return path.stat().st_size
-            return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+        from graphkb.store.sizes import part_sizes
 
-        sizes = {
-            "input": size(self.root / self.settings.input.folder),
-            "cache": size(self.root / "cache"),
-        }
-        if indexed:
-            sizes["tables"] = size(self.output / "lancedb")
-            sizes["graph"] = size(self.output / "graph")
-            sizes["parquet"] = sum(size(path) for path in self.output.glob("*.parquet"))
-        return sizes
+        folder = self.root / self.settings.input.folder
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        parts = part_sizes(self.output, self.root / "cache")
+        shown = parts if indexed else {"cache": parts["cache"]}
+        return {"input": size, **{name: n for name, n in shown.items() if n or name != "snapshots"}}
 
     def _is_stale(self) -> bool:
         """True when the input folder differs from what is indexed (by path and content)."""
         from graphkb.ingest.read import file_hash, list_files
-        from graphkb.store.manifest import read_manifest
 
-        manifest = read_manifest(self.output)
+        _, manifest = self._version()
         folder = self.root / self.settings.input.folder
-        if manifest is None or not folder.is_dir():
+        if manifest is None or not folder.is_dir() or manifest.notes.get("lost"):
             return True
         sources = self._current().store.read("sources", ("path", "file_hash"))
         known = {*sources.iter_rows(), *map(tuple, manifest.notes.get("refused", ()))}

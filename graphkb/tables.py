@@ -64,6 +64,14 @@ TABLES: dict[str, Table] = {
         },
         key=("path", "row"),
     ),
+    "removals": Table(
+        {
+            "path": (_TEXT, "documents.path"),
+            "record": (_TEXT, "documents.id of one row of a file; empty for the whole file"),
+            "title": (_TEXT, "title when it was removed"),
+        },
+        key=("path", "record"),
+    ),
     "documents": Table(
         {
             "id": (_TEXT, "the row's own id where it has one, else a content hash"),

@@ -35,6 +35,10 @@ set_option = click.option(
     help="Override a setting, such as --set chunks.size=800. Repeatable.",
 )  # fmt: skip
 verbose_option = click.option("-v", "--verbose", is_flag=True, help="Say more on stderr.")
+at_option = click.option(
+    "--at", metavar="VERSION|NAME",
+    help="Read a kept version (its number) or a snapshot (its name) instead of the newest.",
+)  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -46,13 +50,16 @@ def in_project(command: Command) -> Command:
 
 
 @contextlib.contextmanager
-def opened(root: Path, overrides: tuple[str, ...], verbose: bool) -> Iterator[Project]:
-    """The project at ``root`` with its log shown, closed at the end."""
+def opened(
+    root: Path, overrides: tuple[str, ...], verbose: bool, at: str | None = None
+) -> Iterator[Project]:
+    """The project at ``root``, at a version where one is given, with its log shown; closed at
+    the end."""
     import graphkb
 
     show_log(verbose)
     with contextlib.closing(graphkb.open(root, list(overrides))) as project:
-        yield project
+        yield project if at is None else project.at(at)
 
 
 def prepare_streams() -> None:

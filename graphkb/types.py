@@ -187,7 +187,11 @@ class Refused:
 
 @dataclass(frozen=True)
 class IndexResult:
-    """What one index run did. ``version`` is the committed knowledge-base version."""
+    """What one index run did. ``version`` is the committed knowledge-base version.
+
+    ``reused`` is the share of ``communities`` and ``reports`` whose rows are those of the version
+    before, column for column; empty when there was none.
+    """
 
     version: int
     counts: Mapping[str, int]
@@ -197,6 +201,41 @@ class IndexResult:
     seconds: Mapping[str, float]
     refused: tuple[Refused, ...] = ()
     warnings: tuple[str, ...] = ()
+    reused: Mapping[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same fields as plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class NamedSnapshot:
+    """A version kept under a name. ``committed_at`` is when it was indexed, ``created_at`` when
+    it was given the name; ``problem`` says why it cannot be read, or is None."""
+
+    name: str
+    version: int
+    committed_at: str
+    created_at: str
+    note: str
+    automatic: bool
+    counts: Mapping[str, int]
+    problem: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same fields as plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a restore did: ``version`` is committed now and equals ``source``; ``before`` is the
+    automatic snapshot of what was current, or None when that was damaged."""
+
+    version: int
+    source: str
+    before: NamedSnapshot | None
+    counts: Mapping[str, int]
 
     def to_dict(self) -> dict[str, Any]:
         """The same fields as plain JSON values."""

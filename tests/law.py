@@ -53,7 +53,7 @@ def committed(root: Path) -> Tables:
     """Every table at the version the manifest names."""
     manifest = read_manifest(root / "output")
     assert manifest is not None
-    store = Store(root / "output", manifest.tables)
+    store = Store(root / "output", manifest.tables, manifest.folder)
     return {name: store.read(name) for name in TABLES}
 
 
@@ -85,10 +85,10 @@ def broken(tables: Tables) -> list[str]:
     """What is wrong with one knowledge base by itself: numbers, references, the hierarchy."""
     said = []
     for name, frame in tables.items():
-        if "human_readable_id" in frame.columns and not frame["human_readable_id"].is_unique().all():
-            said.append(f"{name}: a human_readable_id is given twice")
-        if "human_readable_id" in frame.columns and frame["human_readable_id"].null_count():
-            said.append(f"{name}: a human_readable_id is missing")
+        if "human_readable_id" in frame.columns:
+            numbers = frame["human_readable_id"]
+            if numbers.null_count() or not numbers.is_unique().all():
+                said.append(f"{name}: a human_readable_id is missing or given twice")
         if frame.select(TABLES[name].key).is_duplicated().any():
             said.append(f"{name}: a key stands twice")
     for (name, column), (other, key) in REFERENCES.items():

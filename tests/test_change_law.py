@@ -52,7 +52,8 @@ CHINESE = (
     "王芳在2021年3月访问杭州，会见陈明。",
     "陈明发明熵流引擎。", "王芳称熵流引擎，节省能源。", "杭州部署熵流引擎！", "旧熵流引擎？停产。",
     "北风采购熵流引擎；价格1280元。", "熵流引擎推动增长。", "升级熵流引擎成功。",
-    "岚桥位于杭州。", "陈明路过岚桥。", "修复岚桥！", "古岚桥很长。", "新岚桥，开通。", "王芳画岚桥图。",
+    "岚桥位于杭州。", "陈明路过岚桥。", "修复岚桥！", "古岚桥很长。", "新岚桥，开通。",
+    "王芳画岚桥图。",
     "《岚桥纪事》由王芳撰写，青石云账有限公司出版。",
     "北风机器人公司，简称北风，总部在里斯本。",
     "今天没有发生任何事情。",
@@ -194,3 +195,33 @@ def test_edits_lead_to_the_tables_of_an_index_from_scratch(states: list[Files]) 
         assert differences(committed(changed_root), committed(fresh_root)) == []
     finally:
         shutil.rmtree(folder)
+
+
+def same_as_from_scratch(tmp_path: Path, *states: Files) -> None:
+    changed_root, fresh_root = tmp_path / "changed", tmp_path / "fresh"
+    for root in (changed_root, fresh_root):
+        (root / "input").mkdir(parents=True)
+    for files in states:
+        index(changed_root, files)
+    index(fresh_root, states[-1])
+    assert differences(committed(changed_root), committed(fresh_root)) == []
+
+
+def test_white_space_at_line_ends_moves_the_spans(tmp_path: Path) -> None:
+    text = "\n\n".join(ENGLISH[:6])
+    spaced = text.replace("\n", "  \n")
+    same_as_from_scratch(tmp_path, {"a.txt": text}, {"a.txt": spaced})
+
+
+def test_a_copy_that_takes_the_place_of_its_original_has_its_own_text(tmp_path: Path) -> None:
+    text = "\n".join(CHINESE[:5])
+    files = {"a.txt": text, "b.txt": text.replace("\n", "   \n"), "c.txt": ENGLISH[0]}
+    same_as_from_scratch(tmp_path, files, {name: files[name] for name in ("b.txt", "c.txt")})
+
+
+def test_what_could_not_be_read_is_part_of_the_version(tmp_path: Path) -> None:
+    (tmp_path / "input").mkdir()
+    index(tmp_path, {"a.txt": ENGLISH[0]})
+    for files in ({"a.txt": ENGLISH[0], "bad.json": "{"}, {"a.txt": ENGLISH[0]}):
+        index(tmp_path, files)
+        assert graphkb.open(tmp_path, SETTINGS).status()["stale"] is False

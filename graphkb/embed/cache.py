@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,10 @@ _CHUNK = 500
 class VectorCache:
     """``cache/vectors.sqlite``: written batch by batch, so a killed run loses one batch."""
 
+    file_name = "vectors.sqlite"
+
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "vectors.sqlite"
+        self.path = folder / self.file_name
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(self.path, timeout=30)
@@ -29,10 +32,20 @@ class VectorCache:
                 "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL)"
             )
         except (sqlite3.Error, OSError) as error:
-            raise StoreError(
-                f"{self.path}: the vector cache cannot be used ({error}); "
-                "delete the file to start a new one"
-            ) from error
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> StoreError:
+        return StoreError(
+            f"{self.path}: the vector cache cannot be used ({error}); "
+            "graphkb doctor --repair moves a damaged one aside"
+        )
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
 
     def get(self, keys: Sequence[str]) -> dict[str, Vectors]:
         """Known vectors by key."""
@@ -41,8 +54,9 @@ class VectorCache:
             part = list(keys[start : start + _CHUNK])
             marks = ",".join("?" * len(part))
             query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"
-            for key, blob in self._database.execute(query, part):
-                found[key] = np.frombuffer(blob, np.float32)
+            with self._explained():
+                for key, blob in self._database.execute(query, part):
+                    found[key] = np.frombuffer(blob, np.float32)
         return found
 
     def put(self, keys: Sequence[str], vectors: Vectors) -> None:
@@ -51,8 +65,19 @@ class VectorCache:
             (key, vector.astype(np.float32).tobytes())
             for key, vector in zip(keys, vectors, strict=True)
         ]
-        with self._database:
+        with self._explained(), self._database:
             self._database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+
+    def count(self) -> int:
+        """Vectors kept."""
+        return int(self._database.execute("SELECT COUNT(*) FROM vectors").fetchone()[0])
+
+    def clear(self) -> int:
+        """Forget all vectors; how many there were."""
+        with self._database:
+            gone = self._database.execute("DELETE FROM vectors").rowcount
+        self._database.execute("VACUUM")
+        return int(gone)
 
     def close(self) -> None:
         """Close the database file."""

@@ -22,7 +22,7 @@ def describe_entities(
     """
     titled = (
         mentions.filter(pl.col("char_start") < 0)
-        .sort("entity_id", "text_unit_id")
+        .sort("entity_id", "text_unit_id", "char_start", "char_end", "surface")
         .unique("entity_id", keep="first", maintain_order=True)
         .join(
             text_units.select(pl.col("id").alias("text_unit_id"), "text", "context"),

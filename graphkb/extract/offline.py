@@ -5,11 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import threading
 import types
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import connection
 
 import polars as pl
 
@@ -81,13 +83,25 @@ def extract_rows(rows: list[Row], with_claims: bool) -> Evidence:
 def _in_processes(chunks: list[list[Row]], workers: int, with_claims: bool) -> Iterator[Evidence]:
     """The chunks' evidence in order. Spawned, because polars and LanceDB do not survive a fork."""
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent) as pool:
         futures: list[Future[Evidence]] = []
         with _without_main_module():
             for chunk in chunks:
                 futures.append(pool.submit(extract_rows, chunk, with_claims))
         for future in futures:
             yield future.result()
+
+
+def _end_with_parent() -> None:
+    """Make this process end when the one that started it is killed: it would wait for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

@@ -286,8 +286,11 @@ def _covariates(
         .with_columns(
             covariate_type=pl.lit("claim"), human_readable_id=pl.lit(None, dtype=pl.Int64)
         )
-        .sort("text_unit_id", "char_start", "char_end", "subject_id", "type", "description")
-    )
+        .sort(
+            "text_unit_id", "char_start", "char_end", "subject_id", "type", "description",
+            "object_id", "status", "start_date", "end_date", "source_text", "subject",
+        )
+    )  # fmt: skip
     parts = joined.select(
         "text_unit_id", pl.col("char_start").cast(pl.String), "subject_id", "type", "description"
     )

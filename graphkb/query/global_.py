@@ -104,7 +104,7 @@ def global_context(snapshot: Snapshot, question: str) -> Context:
 def _unit_passages(snapshot: Snapshot, found: Retrieval) -> list[Passage]:
     """Text units of the question: whether the collection speaks of it at all."""
     rows = snapshot.units(unit.text_unit_id for unit in found.units[:5])
-    return [passage_of(row, 0.0) for row in rows.iter_rows(named=True)]
+    return [passage_of(row, 0.0) for row in rows]
 
 
 def _cover_reports(snapshot: Snapshot, level: int, limit: int) -> dict[int, dict[str, Any]]:
@@ -217,7 +217,7 @@ def _reduce(points: Sequence[_Point]) -> list[_Point]:
 def _passages(snapshot: Snapshot, points: Sequence[_Point]) -> list[Passage]:
     """The sentences that a point quotes, as passages with their place in the document."""
     ids = [unit_id for point in points for unit_id in point.text_unit_ids]
-    rows = {row["id"]: row for row in snapshot.units(ids).to_dicts()}
+    rows = {row["id"]: row for row in snapshot.units(ids)}
     passages: list[Passage] = []
     seen: set[str] = set()
     for point in points:

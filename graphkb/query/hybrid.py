@@ -17,7 +17,7 @@ def hybrid_context(snapshot: Snapshot, question: str) -> Context:
     found = retrieve(snapshot, question, _UNITS)
     rows = snapshot.units(unit.text_unit_id for unit in found.units)
     scores = {unit.text_unit_id: unit.score for unit in found.units}
-    passages = [passage_of(row, scores[row["id"]]) for row in rows.iter_rows(named=True)]
+    passages = [passage_of(row, scores[row["id"]]) for row in rows]
     budget = snapshot.settings.local_search.max_context_tokens
     kept, n_tokens = fit(passages, budget, passage_cost, at_least=1)
     evidence = measure_evidence(snapshot, question, kept, found)

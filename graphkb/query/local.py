@@ -39,7 +39,7 @@ def local_context(snapshot: Snapshot, question: str) -> Context:
     budget = options.max_context_tokens
     rows = snapshot.units(unit_ids)
     scores = {unit.text_unit_id: unit.score for unit in found.units}
-    passages = [passage_of(row, scores[row["id"]]) for row in rows.iter_rows(named=True)]
+    passages = [passage_of(row, scores[row["id"]]) for row in rows]
     texts, text_tokens = fit(
         passages, int(budget * options.text_unit_prop), passage_cost, at_least=1
     )

@@ -203,7 +203,7 @@ def hits_of(
     warnings: tuple[str, ...] = (),
 ) -> Hits:
     """Hits with text and place for ranked text units."""
-    rows = {row["id"]: row for row in snapshot.units(u.text_unit_id for u in units).to_dicts()}
+    rows = {row["id"]: row for row in snapshot.units(u.text_unit_id for u in units)}
     hits = [
         Hit(
             rank=unit.rank,

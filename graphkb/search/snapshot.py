@@ -7,8 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from graphkb.embed import Embedder, make_embedder
 from graphkb.errors import EmbeddingError, GraphkbError
 from graphkb.search.vocabulary import Vocabulary
@@ -27,16 +25,25 @@ _UNIT_COLUMNS = (
 )  # fmt: skip
 
 
+_DOCUMENT_COLUMNS = ("id", "title", "path")
+
+
 class Snapshot:
     """Tables, graph arrays and embedder of one version. Cheap to make; parts load at first use."""
 
     def __init__(
-        self, root: Path, manifest: Manifest, settings: Settings, dictionary: Sequence[str]
+        self,
+        root: Path,
+        manifest: Manifest,
+        settings: Settings,
+        dictionary: Sequence[str],
+        output: Path | None = None,
     ) -> None:
-        self.root, self.output = root, root / "output"
+        # A named snapshot is laid out like an output folder and stands in for it.
+        self.root, self.output = root, output or root / "output"
         self.manifest, self.settings = manifest, settings
         self.dictionary = tuple(dictionary)
-        self.store = Store(self.output, manifest.tables)
+        self.store = Store(self.output, manifest.tables, manifest.folder)
 
     @cached_property
     def _arrays(self) -> dict[str, Any]:
@@ -89,17 +96,26 @@ class Snapshot:
         except GraphkbError as error:
             return f"no dense leg: {error}"
 
-    def units(self, ids: Iterable[str]) -> pl.DataFrame:
-        """Text units by id, in the order of ``ids``, with title and path of their document."""
+    def units(self, ids: Iterable[str]) -> list[dict[str, Any]]:
+        """Text unit rows by id, in the order of ``ids``, with title and path of their document."""
         wanted = list(dict.fromkeys(ids))
-        found = self.store.where("text_units", "id", wanted, _UNIT_COLUMNS)
-        documents = self.store.where(
-            "documents", "id", found["document_id"].to_list(), ("id", "title", "path")
-        ).rename({"id": "document_id"})
-        order = pl.DataFrame({"id": wanted}, schema={"id": pl.String})
-        return order.join(found, on="id", how="inner", maintain_order="left").join(
-            documents, on="document_id", how="left", maintain_order="left"
-        )
+        # Plain dictionaries: for a handful of rows joining frames costs more than fetching them.
+        found = {
+            row["id"]: row
+            for row in self.store.where("text_units", "id", wanted, _UNIT_COLUMNS).to_dicts()
+        }
+        owners = dict.fromkeys(row["document_id"] for row in found.values())
+        documents = {
+            row["id"]: row
+            for row in self.store.where(
+                "documents", "id", owners, ("id", "title", "path")
+            ).to_dicts()
+        }
+        rows = [found[unit_id] for unit_id in wanted if unit_id in found]
+        for row in rows:
+            document = documents.get(row["document_id"], {})
+            row["title"], row["path"] = document.get("title", ""), document.get("path", "")
+        return rows
 
 
 def heading_of(row: dict[str, Any]) -> str:

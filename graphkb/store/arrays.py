@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,22 +17,29 @@ FOLDER = "graph"
 
 
 def write_arrays(output: Path, name: str, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Write arrays into ``output/graph/<name>`` and return that path relative to ``output``."""
+    """Write arrays into ``output/graph/<name>`` and return that path relative to ``output``.
+
+    A folder that is there stays, a reader may have it mapped: a number is added to the name.
+    """
     folder = output / FOLDER / name
     try:
-        if folder.exists():
-            shutil.rmtree(folder)
+        for number in itertools.count(2):
+            if not folder.exists():
+                break
+            folder = output / FOLDER / f"{name}.{number}"
         folder.mkdir(parents=True)
         for key, array in sorted(arrays.items()):
             np.save(folder / f"{key}.npy", array, allow_pickle=False)
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written ({error.strerror or error})") from error
-    return f"{FOLDER}/{name}"
+    return f"{FOLDER}/{folder.name}"
 
 
 def read_arrays(output: Path, relative: str) -> dict[str, NDArray[Any]]:
     """Memory-mapped arrays by name. Raises StoreError when the folder is missing or damaged."""
     folder = output / relative
+    if not relative:
+        raise StoreError(f"{output / FOLDER}: the graph arrays are not made; run graphkb index")
     arrays: dict[str, NDArray[Any]] = {}
     try:
         for path in sorted(folder.iterdir()):
@@ -41,7 +49,8 @@ def read_arrays(output: Path, relative: str) -> dict[str, NDArray[Any]]:
                 arrays[path.stem] = np.load(path, mmap_mode=None if small else "r")
     except (OSError, ValueError) as error:
         raise StoreError(
-            f"{folder}: the graph arrays cannot be read ({error}); index with --rebuild"
+            f"{folder}: the graph arrays cannot be read ({error}); "
+            "run graphkb doctor --repair, then graphkb index"
         ) from error
     return arrays
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from graphkb.errors import StoreError
+from graphkb.store.arrow import from_arrow, to_arrow
 from graphkb.tables import TABLES, Table
 
 if TYPE_CHECKING:
@@ -29,10 +30,13 @@ _REWRITE_SHARE = 0.3
 SCALAR_INDEX_ROWS = 10_000
 VECTOR_INDEX_ROWS = 20_000
 
-# Old table versions are kept this long for readers that still hold them. Before a commit none
-# may go, however old: the last manifest still names them.
-_KEEP_VERSIONS = timedelta(hours=1)
+# Before a commit no version may go, however old: the last manifest still names it.
 _FOREVER = timedelta(days=36_500)
+# Lance drops versions by age. What is needed is this much older than what may go, so that
+# rounding of times never decides.
+_MARGIN = timedelta(seconds=1)
+# A table without an index is compacted when small changes left it in more pieces than this.
+_MOST_FRAGMENTS = 16
 
 _SCALAR_INDEXES: dict[str, tuple[str, ...]] = {
     "documents": ("id",),
@@ -43,36 +47,6 @@ _SCALAR_INDEXES: dict[str, tuple[str, ...]] = {
     "mentions": ("text_unit_id", "entity_id"),
     "covariates": ("text_unit_id",),
 }
-
-
-def arrow_schema(name: str, dimension: int | None = None) -> pa.Schema:
-    """Arrow schema of a stored table; ``dimension`` is the width of the vector column."""
-    fields = []
-    for column, dtype in TABLES[name].schema.items():
-        if column == "vector":
-            fields.append(pa.field(column, pa.list_(pa.float32(), dimension or 1)))
-        else:
-            fields.append(pa.field(column, _arrow_type(dtype)))
-    return pa.schema(fields)
-
-
-def _arrow_type(dtype: pl.DataType) -> pa.DataType:
-    if isinstance(dtype, pl.List):
-        inner = dtype.inner
-        return pa.list_(_arrow_type(inner if isinstance(inner, pl.DataType) else inner()))
-    return {
-        pl.String(): pa.string(),
-        pl.Int64(): pa.int64(),
-        pl.Float64(): pa.float64(),
-        pl.Float32(): pa.float32(),
-        pl.Boolean(): pa.bool_(),
-    }[dtype]
-
-
-def to_arrow(name: str, frame: pl.DataFrame, dimension: int | None = None) -> pa.Table:
-    """``frame`` as the Arrow table that is stored under ``name``."""
-    schema = arrow_schema(name, dimension)
-    return frame.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema)
 
 
 def quoted(values: Iterable[str]) -> str:
@@ -93,12 +67,15 @@ def _literals(table: Table, column: str, values: Sequence[str]) -> str:
 class Store:
     """The LanceDB database in an output folder.
 
-    ``tables`` pins table versions (a manifest's); a table that is not pinned does not exist.
-    Writing methods move the pins; :class:`~graphkb.store.manifest.Manifest` commits them.
+    ``tables`` pins table versions (a manifest's) and ``folder`` says where below ``output`` they
+    are; a table that is not pinned does not exist. Writing methods move the pins;
+    :class:`~graphkb.store.manifest.Manifest` commits them.
     """
 
-    def __init__(self, output: Path, tables: Mapping[str, int]) -> None:
+    def __init__(self, output: Path, tables: Mapping[str, int], folder: str = FOLDER) -> None:
         self.output = output
+        self.folder = folder
+        self.path = output / folder
         self.tables = dict(tables)
         self._opened: dict[str, tuple[int, Any]] = {}
         self._database: lancedb.DBConnection | None = None
@@ -109,9 +86,7 @@ class Store:
             os.environ.setdefault("LANCEDB_LOG", "error")
             import lancedb
 
-            self._database = lancedb.connect(
-                str(self.output / FOLDER), read_consistency_interval=timedelta(0)
-            )
+            self._database = lancedb.connect(str(self.path), read_consistency_interval=timedelta(0))
         return self._database
 
     def open(self, name: str) -> Any:
@@ -120,7 +95,7 @@ class Store:
         known = self._opened.get(name)
         if known is not None and known[0] == version:
             return known[1]
-        with _explained(self.output, name):
+        with _explained(self.path, name):
             table = self._connect().open_table(name)
             table.checkout(version)
         self._opened[name] = (version, table)
@@ -139,9 +114,9 @@ class Store:
         table = TABLES[name]
         if not self.has(name):
             return table.empty().select(list(columns or table.schema))
-        with _explained(self.output, name):
+        with _explained(self.path, name):
             arrow = self.open(name).search().select(list(columns or table.schema)).limit(None)
-            frame = _frame(arrow.to_arrow())
+            frame = from_arrow(arrow.to_arrow())
         return frame if columns else table.conform(frame)
 
     def where(
@@ -152,9 +127,9 @@ class Store:
         selected = list(columns or TABLES[name].schema)
         if not wanted or not self.has(name):
             return TABLES[name].empty().select(selected)
-        with _explained(self.output, name):
+        with _explained(self.path, name):
             query = self.open(name).search().where(f"{column} IN {quoted(wanted)}")
-            return _frame(query.select(selected).limit(None).to_arrow())
+            return from_arrow(query.select(selected).limit(None).to_arrow())
 
     def where_numbers(
         self, name: str, column: str, values: Iterable[int], columns: Sequence[str] | None = None
@@ -164,23 +139,30 @@ class Store:
         selected = list(columns or TABLES[name].schema)
         if not wanted or not self.has(name):
             return TABLES[name].empty().select(selected)
-        with _explained(self.output, name):
+        with _explained(self.path, name):
             clause = f"{column} IN {_literals(TABLES[name], column, wanted)}"
-            return _frame(
+            return from_arrow(
                 self.open(name).search().where(clause).select(selected).limit(None).to_arrow()
             )
 
-    def write(self, name: str, frame: pl.DataFrame, dimension: int | None = None) -> bool:
+    def write(
+        self,
+        name: str,
+        frame: pl.DataFrame,
+        dimension: int | None = None,
+        old: pl.DataFrame | None = None,
+    ) -> bool:
         """Make the stored table equal ``frame``; True when anything changed.
 
-        Only groups of rows (one id, or one text unit) that differ are deleted and added.
+        Only groups of rows (one id, or one text unit) that differ are deleted and added. ``old``
+        is what :meth:`read` gives, for those who have it already.
         """
         table = TABLES[name]
         frame = table.conform(frame)
         if not self.has(name):
             self._overwrite(name, frame, dimension)
             return True
-        old = self.read(name)
+        old = self.read(name) if old is None else old
         removed, added = changed_groups(table, old, frame)
         if not removed and not added:
             return False
@@ -188,7 +170,7 @@ class Store:
         if (len(removed) + len(added)) > _REWRITE_SHARE * max(old[group].n_unique(), 1):
             self._overwrite(name, frame, dimension)
             return True
-        with _explained(self.output, name):
+        with _explained(self.path, name):
             live = self._writable(name)
             stale = [*removed]
             for start in range(0, len(stale), 1000):
@@ -196,7 +178,7 @@ class Store:
             fresh = frame.filter(pl.col(group).cast(pl.String).is_in(added))
             if fresh.height:
                 live.add(to_arrow(name, fresh, dimension))
-            if live.list_indices():
+            if live.list_indices() or _pieces(live) > _MOST_FRAGMENTS:
                 live.optimize(cleanup_older_than=_FOREVER)
             self._pin(name, live)
         return True
@@ -210,7 +192,7 @@ class Store:
         return live
 
     def _overwrite(self, name: str, frame: pl.DataFrame, dimension: int | None) -> None:
-        with _explained(self.output, name):
+        with _explained(self.path, name):
             data = to_arrow(name, frame, dimension)
             live = self._connect().create_table(name, data, mode="overwrite")
             self._pin(name, live)
@@ -226,7 +208,7 @@ class Store:
         live = self._writable(name)
         rows = live.count_rows()
         have = {column for entry in live.list_indices() for column in entry.columns}
-        with _explained(self.output, name):
+        with _explained(self.path, name):
             if name == "search_texts" and rows and "tokens" not in have:
                 live.create_index(
                     "tokens",
@@ -249,6 +231,15 @@ class Store:
             if live.version != self.tables[name]:
                 self._pin(name, live)
 
+    def check_indexes(self, name: str) -> list[str]:
+        """Columns with an index; each is opened. Raises StoreError when one cannot be."""
+        with _explained(self.path, name):
+            live = self.open(name)
+            indexes = live.list_indices()
+            for entry in indexes:
+                live.index_stats(entry.name)
+            return sorted({column for entry in indexes for column in entry.columns})
+
     def search_text(self, tokens: Sequence[str], limit: int) -> list[tuple[str, float]]:
         """Text unit ids by BM25 over ``tokens`` (any of them), best first, ties by id."""
         if not tokens or not self.count("search_texts"):
@@ -256,7 +247,7 @@ class Store:
         from lancedb.query import MatchQuery
 
         query = MatchQuery(" ".join(tokens), "tokens")  # type: ignore[call-arg]
-        with _explained(self.output, "search_texts"):
+        with _explained(self.path, "search_texts"):
             found = (
                 self.open("search_texts")
                 .search(query, query_type="fts")
@@ -274,7 +265,7 @@ class Store:
         only those in ``language`` when it is given."""
         if not self.count("vectors"):
             return []
-        with _explained(self.output, "vectors"):
+        with _explained(self.path, "vectors"):
             query = self.open("vectors").search(vector.astype(np.float32)).distance_type("dot")
             if language is not None:
                 query = query.where(f"language IN {quoted([language])}", prefilter=True)
@@ -283,25 +274,49 @@ class Store:
         # Lance reports the dot distance as 1 - dot product.
         return sorted(((i, 1.0 - float(d)) for i, d in pairs), key=lambda p: (-p[1], p[0]))
 
-    def clean_up(self, names: Iterable[str]) -> None:
-        """Drop old versions of tables that were written in this run. Call right after a commit.
+    def compact(self, name: str) -> bool:
+        """Join a table's small pieces and drop deleted rows for good; True when that moved the
+        pin. No version goes: what is committed still names the old one."""
+        with _explained(self.path, name):
+            live = self._writable(name)
+            before = live.version
+            live.optimize(cleanup_older_than=_FOREVER)
+            if live.version == before == self.tables[name]:
+                return False
+            self._pin(name, live)
+        return True
 
-        Their pinned version is minutes old, so age protects it. Other tables are left alone:
-        the version a manifest names may be years old there.
+    def clean_up(self, names: Iterable[str], needed: Mapping[str, int]) -> None:
+        """Drop versions of tables older than the one in ``needed`` (default: the pinned one).
+
+        Call right after a commit, with the oldest version any kept manifest of this folder names.
         """
         for name in names:
-            with _explained(self.output, name):
+            with _explained(self.path, name):
                 live = self._connect().open_table(name)
-                if live.version == self.tables[name]:
-                    live.optimize(cleanup_older_than=_KEEP_VERSIONS)
+                oldest = min(needed.get(name, self.tables[name]), self.tables[name])
+                age = self._age(live, name, oldest)
+                if age is not None:
+                    live.optimize(cleanup_older_than=age + _MARGIN)
+
+    def _age(self, live: Any, name: str, version: int) -> timedelta | None:
+        """How long ago a version was made; None when it is the first one, or not there."""
+        known = {int(entry["version"]): entry["timestamp"] for entry in live.list_versions()}
+        if version not in known or version == min(known):
+            return None
+        return timedelta(seconds=max(time.time() - known[version].timestamp(), 0.0))
 
     def sizes(self) -> dict[str, int]:
         """Bytes on disk by table."""
-        base = self.output / FOLDER
+        base = self.path
         return {
             name: sum(f.stat().st_size for f in (base / f"{name}.lance").rglob("*") if f.is_file())
             for name in sorted(self.tables)
         }
+
+
+def _pieces(live: Any) -> int:
+    return int(live.stats()["fragment_stats"]["num_fragments"])
 
 
 def changed_groups(
@@ -334,29 +349,19 @@ def changed_groups(
     return sorted(removed[group].to_list()), sorted(added[group].to_list())
 
 
-def _frame(arrow: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(arrow)
-    assert isinstance(frame, pl.DataFrame)
-    return frame.with_columns(
-        pl.col(name).cast(pl.List(pl.Float32))
-        for name, dtype in frame.schema.items()
-        if isinstance(dtype, pl.Array)
-    )
-
-
 @contextmanager
-def _explained(output: Path, name: str) -> Iterator[None]:
+def _explained(folder: Path, name: str) -> Iterator[None]:
     """Turn what LanceDB raises into one line that names the table and the way out."""
     try:
         yield
     except OSError as error:
         raise StoreError(
-            f"{output / FOLDER / name}.lance: {_first_line(error)}; check space and permissions"
+            f"{folder / name}.lance: {_first_line(error)}; check space and permissions"
         ) from error
     except (RuntimeError, ValueError, KeyError) as error:
         raise StoreError(
-            f"{output / FOLDER / name}.lance: {_first_line(error)}; "
-            "if the folder was changed by hand, index with --rebuild"
+            f"{folder / name}.lance: {_first_line(error)}; "
+            "run graphkb doctor --repair, or index with --rebuild"
         ) from error
 
 

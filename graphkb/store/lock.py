@@ -35,11 +35,20 @@ def write_lock(output: Path) -> Iterator[None]:
             f"{output}: cannot be written ({error.strerror}); check permissions"
         ) from None
     try:
-        holder.write_text(json.dumps({"pid": os.getpid(), "started": time.time()}), "utf-8")
+        _sign(holder)
         yield
     finally:
         holder.unlink(missing_ok=True)
         lock.release()
+
+
+def _sign(holder: Path) -> None:
+    try:
+        holder.write_text(json.dumps({"pid": os.getpid(), "started": time.time()}), "utf-8")
+    except OSError as error:
+        raise StoreError(
+            f"{holder}: cannot be written ({error.strerror}); check space and permissions"
+        ) from None
 
 
 def _describe(holder: Path) -> str:
@@ -49,3 +58,21 @@ def _describe(holder: Path) -> str:
         return f"pid {data['pid']}, started {started}"
     except (OSError, ValueError, KeyError, TypeError):
         return "pid unknown"
+
+
+def lock_state(output: Path) -> tuple[bool, str]:
+    """Whether a process holds the write lock, and who does or did; ``""`` when nobody left
+    a trace."""
+    from filelock import FileLock, Timeout
+
+    holder = output / "write.lock.json"
+    if not holder.exists():
+        return False, ""
+    who = _describe(holder)
+    try:
+        with FileLock(output / "write.lock", timeout=0):
+            return False, who
+    except Timeout:
+        return True, who
+    except OSError:
+        return False, who

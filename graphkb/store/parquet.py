@@ -2,84 +2,70 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 
 from graphkb.errors import StoreError
 from graphkb.store.lance import Store
+from graphkb.store.manifest import replace_file
 from graphkb.tables import PARQUET
 
 AUTO_LIMIT = 200_000
+FILE_NAME = "parquet.json"
+
+Read = Callable[[str], pl.DataFrame]
 
 
-def parquet_view(store: Store) -> dict[str, pl.DataFrame]:
-    """All tables in GraphRAG's shape: lists of ids joined in, degree and rank from ``nodes``."""
-    read = store.read
-    mentions = read("mentions")
-    relationships = read("relationships")
-    units = read("text_units")
-    covariates = read("covariates")
-    nodes = read("nodes")
-    pairs = mentions.select("entity_id", "text_unit_id").unique()
-    stated = relationships.select("id", "text_unit_ids").explode("text_unit_ids")
-    degree = nodes.select("entity_id", "degree")
-    view = {
-        "documents": _with_ids(read("documents"), units, "document_id", "id", "text_unit_ids"),
-        "text_units": _text_units(units, pairs, stated, covariates),
-        "entities": _with_ids(
-            read("entities").join(
-                nodes.rename({"entity_id": "id"}), on="id", how="left", maintain_order="left"
-            ),
-            pairs,
-            "entity_id",
-            "text_unit_id",
-            "text_unit_ids",
-        ),
-        "relationships": relationships.join(
-            degree.rename({"entity_id": "source_id", "degree": "source_degree"}),
-            on="source_id",
-            how="left",
-            maintain_order="left",
-        )
-        .join(
-            degree.rename({"entity_id": "target_id", "degree": "target_degree"}),
-            on="target_id",
-            how="left",
-            maintain_order="left",
-        )
-        .with_columns((pl.col("source_degree") + pl.col("target_degree")).alias("combined_degree")),
-        "covariates": covariates,
-        "communities": _communities(read("communities"), pairs, relationships),
-        "community_reports": read("community_reports"),
-        "mentions": mentions,
-    }
-    return {name: view[name].select(PARQUET[name]) for name in PARQUET}
+def parquet_wanted(when: str, n_text_units: int) -> bool:
+    """Whether the Parquet files are kept in step, by the setting ``parquet``."""
+    return when == "always" or (when == "auto" and n_text_units <= AUTO_LIMIT)
 
 
-def _with_ids(
-    frame: pl.DataFrame, other: pl.DataFrame, key: str, value: str, column: str
-) -> pl.DataFrame:
-    """``frame`` plus a sorted list of the ``value`` of every row of ``other`` that names it."""
-    lists = other.group_by(key).agg(pl.col(value).unique().sort().alias(column))
-    joined = frame.join(lists, left_on="id", right_on=key, how="left", maintain_order="left")
-    return joined.with_columns(pl.col(column).fill_null([]))
+def parquet_view(store: Store, name: str, read: Read | None = None) -> pl.DataFrame:
+    """A table in GraphRAG's shape: lists of ids joined in, degree and rank from ``nodes``.
+
+    ``read`` gives stored tables where the caller holds them already.
+    """
+    view, _ = _VIEWS[name]
+    return view(read or store.read).select(PARQUET[name])
 
 
-def _text_units(
-    units: pl.DataFrame, pairs: pl.DataFrame, stated: pl.DataFrame, covariates: pl.DataFrame
-) -> pl.DataFrame:
-    frame = _with_ids(units, pairs, "text_unit_id", "entity_id", "entity_ids")
+def _documents(read: Read) -> pl.DataFrame:
+    return _with_ids(read("documents"), read("text_units"), "document_id", "id", "text_unit_ids")
+
+
+def _text_units(read: Read) -> pl.DataFrame:
+    stated = read("relationships").select("id", "text_unit_ids").explode("text_unit_ids")
+    frame = _with_ids(read("text_units"), _pairs(read), "text_unit_id", "entity_id", "entity_ids")
     frame = _with_ids(frame, stated, "text_unit_ids", "id", "relationship_ids")
-    return _with_ids(frame, covariates, "text_unit_id", "id", "covariate_ids")
+    return _with_ids(frame, read("covariates"), "text_unit_id", "id", "covariate_ids")
 
 
-def _communities(
-    communities: pl.DataFrame, pairs: pl.DataFrame, relationships: pl.DataFrame
-) -> pl.DataFrame:
+def _entities(read: Read) -> pl.DataFrame:
+    nodes = read("nodes").rename({"entity_id": "id"})
+    frame = read("entities").join(nodes, on="id", how="left", maintain_order="left")
+    return _with_ids(frame, _pairs(read), "entity_id", "text_unit_id", "text_unit_ids")
+
+
+def _relationships(read: Read) -> pl.DataFrame:
+    frame = read("relationships")
+    for end in ("source", "target"):
+        degree = read("nodes").select(
+            pl.col("entity_id").alias(f"{end}_id"), pl.col("degree").alias(f"{end}_degree")
+        )
+        frame = frame.join(degree, on=f"{end}_id", how="left", maintain_order="left")
+    return frame.with_columns(combined_degree=pl.col("source_degree") + pl.col("target_degree"))
+
+
+def _communities(read: Read) -> pl.DataFrame:
+    communities, relationships = read("communities"), read("relationships")
     members = communities.select("community", "id", "entity_ids").explode("entity_ids")
-    units = members.join(pairs, left_on="entity_ids", right_on="entity_id")
+    units = members.join(_pairs(read), left_on="entity_ids", right_on="entity_id")
     inner = members.join(
         relationships.select("source_id", "target_id", pl.col("id").alias("relationship_id")),
         left_on="entity_ids",
@@ -92,17 +78,64 @@ def _communities(
     return _with_ids(frame, inner, "id", "relationship_id", "relationship_ids")
 
 
-def write_parquet(store: Store, output: Path) -> list[Path]:
-    """Write every table of the view to ``output/<name>.parquet``; each file is replaced whole."""
+def _pairs(read: Read) -> pl.DataFrame:
+    """Which entity stands in which text unit, each once."""
+    return read("mentions").select("entity_id", "text_unit_id").unique()
+
+
+# Each view and the stored tables it is made from.
+_VIEWS: dict[str, tuple[Callable[[Read], pl.DataFrame], tuple[str, ...]]] = {
+    "documents": (_documents, ("documents", "text_units")),
+    "text_units": (_text_units, ("text_units", "mentions", "relationships", "covariates")),
+    "entities": (_entities, ("entities", "nodes", "mentions")),
+    "relationships": (_relationships, ("relationships", "nodes")),
+    "covariates": (lambda read: read("covariates"), ("covariates",)),
+    "communities": (_communities, ("communities", "mentions", "relationships")),
+    "community_reports": (lambda read: read("community_reports"), ("community_reports",)),
+    "mentions": (lambda read: read("mentions"), ("mentions",)),
+}
+
+
+def _with_ids(
+    frame: pl.DataFrame, other: pl.DataFrame, key: str, value: str, column: str
+) -> pl.DataFrame:
+    """``frame`` plus a sorted list of the ``value`` of every row of ``other`` that names it."""
+    lists = other.group_by(key).agg(pl.col(value).unique().sort().alias(column))
+    joined = frame.join(lists, left_on="id", right_on=key, how="left", maintain_order="left")
+    return joined.with_columns(pl.col(column).fill_null([]))
+
+
+def write_parquet(store: Store, output: Path, read: Read | None = None) -> list[Path]:
+    """Write ``output/<name>.parquet`` of every view whose tables changed since it was written.
+
+    Each file is replaced whole. Which table versions the files were made from stands in
+    ``parquet.json``, so that a killed run's files are made by the next one.
+    """
+    made_from = _made_from(output)
     written: list[Path] = []
-    for name, frame in parquet_view(store).items():
+    for name, (_, tables) in _VIEWS.items():
         path = output / f"{name}.parquet"
+        versions = {f"{store.folder}/{table}": store.tables.get(table, 0) for table in tables}
+        if made_from.get(name) == versions and path.exists():
+            continue
         temporary = output / f".{name}.parquet.tmp"
         try:
-            frame.write_parquet(temporary)
+            parquet_view(store, name, read).write_parquet(temporary, compression_level=1)
             os.replace(temporary, path)
+            made_from[name] = versions
+            replace_file(output / FILE_NAME, json.dumps(made_from, indent=1, sort_keys=True))
         except OSError as error:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
             raise StoreError(f"{path}: cannot be written ({error})") from error
         written.append(path)
     return written
+
+
+def _made_from(output: Path) -> dict[str, dict[str, int]]:
+    """Table versions by view, as far as the file that says so can be read."""
+    try:
+        found = json.loads((output / FILE_NAME).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

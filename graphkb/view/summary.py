@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphkb.types import IndexResult, Refused
 from graphkb.view.terminal import one_line
+
+if TYPE_CHECKING:
+    from graphkb.preview import Preview
 
 # Words of the summary by table name; the rest of a result's counts are not for people.
 COUNTED = {
@@ -28,9 +31,21 @@ def index_lines(result: IndexResult, verbose: bool = False) -> list[str]:
     change = f"{result.added} added, {result.changed} changed, {result.removed} removed"
     seconds = sum(result.seconds.values())
     lines = [f"version {result.version}: {change} in {seconds:.1f} s", counts_line(result.counts)]
+    if result.reused and (result.added or result.changed or result.removed):
+        kept = ", ".join(f"{_percent(share)} of {what}" for what, share in result.reused.items())
+        lines.append(f"kept as they were: {kept}")
     if verbose:
         lines += [f"  {stage} {value:.2f} s" for stage, value in result.seconds.items()]
     return lines + refused_lines(result.refused)
+
+
+def _percent(share: float) -> str:
+    """Never rounded up to 100 %.
+
+    >>> _percent(1.0), _percent(0.99996), _percent(0.5)
+    ('100 %', '99.9 %', '50.0 %')
+    """
+    return "100 %" if share == 1 else f"{int(1000 * share) / 10:.1f} %"
 
 
 def counts_line(counts: Mapping[str, Any]) -> str:
@@ -83,3 +98,28 @@ def size(count: int) -> str:
             return f"{value:.3g} {unit}"
         value /= 1000
     return f"{value:.3g} TB"
+
+
+def preview_lines(found: Preview) -> list[str]:
+    """What an index run would do, for a terminal."""
+    lines = [found.settings_change] if found.settings_change else []
+    for what, paths in (
+        ("added", found.added),
+        ("changed", found.changed),
+        ("removed", found.removed),
+        ("renamed", tuple(f"{old} → {new}" for old, new in found.renamed)),
+    ):
+        lines.append(f"{what:<9} {len(paths)}")
+        lines.extend(f"          {path}" for path in paths[:MOST_REFUSED])
+        if len(paths) > MOST_REFUSED:
+            lines.append(f"          … and {len(paths) - MOST_REFUSED} more")
+    for item in found.refused[:MOST_REFUSED]:
+        lines.append(f"unread    {item.where}: {item.reason}")
+    lines.append(
+        f"to do     {found.text_units} of {found.text_units_total} text units "
+        f"({found.tokens:,} tokens), about {found.communities} of {found.communities_total} "
+        "communities"
+    )
+    lines.append(f"          {found.embed_texts} texts to embed ({found.embed_tokens:,} tokens)")
+    lines.append(f"          {found.model_calls} model calls, price {found.price:.2f}")
+    return lines

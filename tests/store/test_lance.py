@@ -102,7 +102,12 @@ def test_vectors_of_any_number_are_searched_without_an_index(tmp_path: Path, n: 
     vectors = rng.normal(size=(n, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     frame = pl.DataFrame(
-        {"id": [f"u{i:03}" for i in range(n)], "text_hash": ["h"] * n, "vector": vectors.tolist()},
+        {
+            "id": [f"u{i:03}" for i in range(n)],
+            "text_hash": ["h"] * n,
+            "language": ["en"] * n,
+            "vector": vectors.tolist(),
+        },
         schema=TABLES["vectors"].schema,
     )
     store = Store(tmp_path, {})

@@ -31,7 +31,8 @@ def test_a_manifest_reads_back_equal_and_leaves_nothing_beside_it(tmp_path: Path
     write_manifest(tmp_path, MANIFEST)
     write_manifest(tmp_path, replace(MANIFEST, version=4))
     assert read_manifest(tmp_path) == replace(MANIFEST, version=4)
-    assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
+    files = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")}
+    assert files == {"manifest.json", "manifests/3.json", "manifests/4.json"}
 
 
 @pytest.mark.parametrize("text", ["", '{"version": 1', "[]", '{"format": 99}', '{"format": 1}'])

@@ -1,0 +1,100 @@
+"""Commands that say or decide what is in the knowledge base: index --dry-run and remove."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from graphkb import terminal
+from graphkb.progress import shown_progress
+
+
+def preview(root: Path, overrides: tuple[str, ...], verbose: bool, as_json: bool) -> int:
+    """``graphkb index --dry-run``."""
+    from graphkb.view.summary import preview_lines
+
+    with terminal.opened(root, overrides, verbose) as project, shown_progress() as progress:
+        found = project.preview(progress)
+    if as_json:
+        terminal.print_json(found.to_dict())
+    else:
+        click.echo("\n".join(preview_lines(found)))
+    return 0
+
+
+@click.command()
+@terminal.in_project
+@click.option("--undo", is_flag=True, help="Let removed documents in again.")
+@terminal.json_option
+@click.argument("documents", nargs=-1)
+def remove(
+    root: Path,
+    overrides: tuple[str, ...],
+    verbose: bool,
+    undo: bool,
+    as_json: bool,
+    documents: tuple[str, ...],
+) -> int:
+    """Take documents out of the knowledge base, with all that only they said.
+
+    DOCUMENTS are paths below the input folder, document ids or titles. The files are not
+    touched, and what is removed stays out in later index runs. Without DOCUMENTS the removed
+    ones are listed.
+
+    \b
+      graphkb remove old/policy-2023.md 退款规则
+      graphkb remove --undo old/policy-2023.md
+    """
+    from graphkb.view.summary import index_lines
+
+    with terminal.opened(root, overrides, verbose) as project, shown_progress() as progress:
+        if not documents:
+            removed = project.removed().to_dicts()
+            if as_json:
+                terminal.print_json(removed)
+            else:
+                for row in removed:
+                    click.echo(f"{row['path']} {row['record']} {row['title']}".strip())
+            return 0
+        result = project.remove(documents, progress, undo=undo)
+    if as_json:
+        terminal.print_json(result.to_dict())
+    else:
+        click.echo("\n".join(index_lines(result, verbose)))
+    return 0
+
+
+@click.command()
+@terminal.in_project
+@click.argument("action", type=terminal.Choice(("stats", "clear", "export")), default="stats")
+@terminal.json_option
+def cache(root: Path, overrides: tuple[str, ...], verbose: bool, action: str, as_json: bool) -> int:
+    """What the caches hold: model replies and vectors that were paid for.
+
+    stats: replies by endpoint and model with their tokens, vectors, bytes on disk.
+    export: every reply with its request, one JSON object a line.
+    clear: forget all replies and vectors; they are asked for again when needed.
+
+    \b
+      graphkb cache stats
+      graphkb cache export > replies.jsonl
+    """
+    with terminal.opened(root, overrides, verbose) as project:
+        if action == "export":
+            for line in project.cache_export():
+                click.echo(line)
+            return 0
+        stats = project.cache_clear() if action == "clear" else project.cache_stats()
+    if as_json:
+        terminal.print_json(stats)
+        return 0
+    for row in stats["replies"]:
+        click.echo(
+            f"{row['replies']} replies of {row['model']} at {row['base_url']}: "
+            f"{row['prompt_tokens']:,} prompt and {row['completion_tokens']:,} completion tokens"
+        )
+    what = "forgotten" if action == "clear" else "kept"
+    click.echo(f"{stats['total_replies']} replies, {stats['vectors']} vectors {what}")
+    click.echo(f"{stats['bytes']:,} bytes on disk")
+    return 0

@@ -1,0 +1,161 @@
+"""What an index run would do, found out without doing it: documents, work, cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from graphkb.pipeline import (
+    Work,
+    due_stages,
+    passages_to_embed,
+    plan,
+    read_dictionary,
+    settings_line,
+)
+from graphkb.settings import Settings
+from graphkb.store.lance import Store
+from graphkb.store.manifest import read_manifest
+from graphkb.tables import TABLES
+from graphkb.types import Progress, Refused, no_progress
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What :func:`graphkb.pipeline.run_index` would do now.
+
+    ``added``, ``changed`` and ``removed`` are paths (with the record's title where a file holds
+    several); ``renamed`` are (old path, new path). ``communities`` are those that hold an
+    entity of a text unit that comes or goes. ``embed_tokens`` are o200k_base tokens of texts
+    whose vector is not cached. Without a language model ``model_calls`` and ``price`` are 0.
+    """
+
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...]
+    settings_change: str
+    text_units: int
+    text_units_total: int
+    tokens: int
+    communities: int
+    communities_total: int
+    embed_texts: int
+    embed_tokens: int
+    model_calls: int
+    price: float
+    refused: tuple[Refused, ...]
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same fields as plain JSON values."""
+        return asdict(self)
+
+
+def preview_index(root: Path, settings: Settings, progress: Progress = no_progress) -> Preview:
+    """Read the input folder and compare it with the last version; nothing is written.
+
+    Raises InputError when there is nothing to index.
+    """
+    from graphkb.ingest.chunk import cut_documents
+    from graphkb.text.tokens import count_tokens
+
+    output = root / "output"
+    last = read_manifest(output)
+    store = Store(output, last.tables if last else {}, last.folder) if last else Store(output, {})
+    work = Work(root, settings, store, progress, read_dictionary(root, settings))
+    stages = plan(settings)
+    if last:
+        work.embedding = last.embedding
+    due = due_stages(last, stages, work)
+    work.fresh.update(due)
+    old = work.table("documents")
+    documents = stages[0].run(work)["documents"]
+
+    same = ["id", "title", "text"]
+    new = documents if "cut_documents" in due else documents.join(old, on=same, how="anti")
+    gone = old if "cut_documents" in due else old.join(documents, on=same, how="anti")
+    units = TABLES["text_units"].conform(cut_documents(new, settings.chunks))
+    old_units = work.table("text_units")
+    lost = old_units.join(gone, left_on="document_id", right_on="id", how="semi")
+    again = units
+    if "extract_evidence" in due and "cut_documents" not in due:
+        again = pl.concat([units, old_units.join(lost, on="id", how="anti")])
+    texts = passages_to_embed(work, units, old_units.join(lost, on="id", how="anti"))
+    return Preview(
+        *_document_lists(old, documents),
+        settings_change=settings_line(last, settings, due),
+        text_units=again.height,
+        text_units_total=old_units.height - lost.height + units.height,
+        tokens=int(again["n_tokens"].sum()),
+        communities=_touched(work, lost, units),
+        communities_total=store.count("communities"),
+        embed_texts=len(texts),
+        embed_tokens=sum(map(count_tokens, texts)),
+        model_calls=0,
+        price=0.0,
+        refused=tuple(work.refused),
+        warnings=tuple(work.warnings),
+    )
+
+
+def _document_lists(
+    old: pl.DataFrame, new: pl.DataFrame
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Added, changed, removed and renamed documents, each sorted."""
+    columns = ["id", "content_hash", "path", "title"]
+    come = new.select(columns).join(old, on=["id", "content_hash"], how="anti")
+    gone = old.select(columns).join(new, on=["id", "content_hash"], how="anti")
+    same_record = come.join(gone, on="id", how="semi")
+    rest = come.join(same_record, on="id", how="anti")
+    rest_gone = gone.join(same_record, on="id", how="anti")
+    same_path = rest.join(rest_gone, on="path", how="semi")
+    moved = (
+        new.select(columns)
+        .join(old.select(columns), on=["id", "content_hash"], suffix="_old")
+        .filter(pl.col("path") != pl.col("path_old"))
+    )
+    names = _Names(pl.concat([old.select("path"), new.select("path")]))
+    return (
+        names.of(rest.join(same_path, on="path", how="anti")),
+        names.of(pl.concat([same_record, same_path])),
+        names.of(rest_gone.join(same_path, on="path", how="anti")),
+        tuple(sorted(moved.select("path_old", "path").iter_rows())),
+    )
+
+
+class _Names:
+    """Names of documents for people: the path, and the title where a path holds several."""
+
+    def __init__(self, paths: pl.DataFrame) -> None:
+        counts: Mapping[str, int] = dict(paths.group_by("path").len().iter_rows())
+        self._shared = {path for path, n in counts.items() if n > 2}
+
+    def of(self, documents: pl.DataFrame) -> tuple[str, ...]:
+        return tuple(
+            sorted(
+                f"{path}: {title}" if path in self._shared else path
+                for path, title in documents.select("path", "title").iter_rows()
+            )
+        )
+
+
+def _touched(work: Work, lost: pl.DataFrame, come: pl.DataFrame) -> int:
+    """Leaf communities with an entity that a lost unit mentions or a new one names."""
+    nodes = work.table("nodes").filter(pl.col("community") >= 0)
+    if not nodes.height:
+        return 0
+    mentioned = (
+        work.table("mentions")
+        .join(lost, left_on="text_unit_id", right_on="id", how="semi")
+        .select("entity_id")
+    )
+    titles = work.table("entities").filter(pl.col("title").str.len_chars() > 1)
+    text = "\n".join([*come["text"], *come["context"]])
+    named = titles.filter(pl.lit(text).str.contains(pl.col("title"), literal=True))
+    touched = pl.concat([mentioned, named.select(pl.col("id").alias("entity_id"))]).unique()
+    return nodes.join(touched, on="entity_id", how="semi")["community"].n_unique()

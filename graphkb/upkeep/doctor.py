@@ -1,0 +1,144 @@
+"""Check that a knowledge base is whole, say what is wrong, and mend it.
+
+:data:`CHECKS` lists what is looked at once the manifest can be read. Each check yields findings,
+with a repair where there is one. Repairs that need stages to run again only mark them, so that
+the next ``graphkb index`` makes just what is missing; all marks are committed together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from pathlib import Path
+
+from graphkb.errors import StoreError
+from graphkb.settings import Settings
+from graphkb.store.lance import Store
+from graphkb.store.lock import lock_state, write_lock
+from graphkb.store.manifest import (
+    FILE_NAME,
+    Manifest,
+    load_manifest,
+    manifest_text,
+    read_manifest,
+    replace_file,
+)
+from graphkb.store.snapshots import list_snapshots, restore_version
+from graphkb.store.versions import manifest_files
+from graphkb.upkeep.case import Case, Finding, Found
+from graphkb.upkeep.content import check_arrays, check_indexes, check_references, check_tables
+from graphkb.upkeep.surroundings import (
+    check_caches,
+    check_disk,
+    check_folders,
+    check_kept,
+    check_leftovers,
+    check_parquet,
+    check_stages,
+)
+
+CHECKS = (
+    check_stages,
+    check_tables,
+    check_references,
+    check_arrays,
+    check_indexes,
+    check_parquet,
+    check_kept,
+)
+
+
+def examine(root: Path, settings: Settings, repair: bool = False) -> list[Finding]:
+    """Every finding, healthy ones too, in the order they were looked at.
+
+    With ``repair`` holds the write lock and mends what can be mended. Raises LockedError when
+    an index run is active then.
+    """
+    output = root / "output"
+    held, who = lock_state(output)
+    findings = [_lock_finding(output, held, who, repair)]
+    with write_lock(output) if repair and output.is_dir() else contextlib.nullcontext():
+        findings += _gather(check_folders(root), repair)
+        findings += _gather(check_disk(root), repair)
+        findings += _gather(check_caches(root), repair)
+        found, manifest = _readable_manifest(output, repair)
+        findings += found
+        if manifest is not None:
+            store = Store(output, manifest.tables, manifest.folder)
+            case = Case(root, settings, manifest, store)
+            for check in CHECKS:
+                findings += _gather(check(case), repair)
+            if repair:
+                case.commit()
+            if not held:
+                now = (read_manifest(output) if repair else None) or manifest
+                findings += _gather(check_leftovers(output, now), repair)
+    return findings
+
+
+def _gather(found: Found, repair: bool) -> list[Finding]:
+    findings = []
+    for finding, mend in found:
+        if repair and not finding.ok and mend is not None:
+            finding = replace(finding, repaired=mend())
+        findings.append(finding)
+    return findings
+
+
+def _lock_finding(output: Path, held: bool, who: str, repair: bool) -> Finding:
+    where = str(output / "write.lock")
+    if held:
+        return Finding("lock", True, where, f"held by {who}: an index run is active")
+    if who:
+        did = "removed" if repair else ""
+        what = f"a run that was killed left it ({who}); it stops nobody"
+        return Finding("lock", True, where, what, repaired=did)
+    return Finding("lock", True, where, "free")
+
+
+def _readable_manifest(output: Path, repair: bool) -> tuple[list[Finding], Manifest | None]:
+    where = str(output / FILE_NAME)
+    try:
+        manifest = read_manifest(output)
+        problem = "is missing" if manifest is None and manifest_files(output) else ""
+    except StoreError as error:
+        manifest, problem = None, str(error).removeprefix(f"{where}: ").split("; ")[0]
+    if manifest is not None:
+        what = f"version {manifest.version}, committed {manifest.committed_at}"
+        return [Finding("manifest", True, where, what)], manifest
+    if not problem:
+        return [Finding("manifest", True, where, "nothing is indexed yet")], None
+    whole = _whole_version(output)
+    snapshots = [snapshot for snapshot in list_snapshots(output) if snapshot.problem is None]
+    if whole is not None:
+        advice, did = "graphkb doctor --repair takes its kept copy", "kept copy taken"
+    elif snapshots:
+        name = snapshots[-1].name
+        advice, did = f"graphkb doctor --repair restores snapshot {name}", f"{name} restored"
+    else:
+        advice, did = "graphkb index --rebuild makes everything anew", ""
+    finding = Finding("manifest", False, where, problem, advice)
+    if not repair or not did:
+        return [finding], None
+    if whole is not None:
+        replace_file(output / FILE_NAME, manifest_text(whole))
+        did = f"{did}: version {whole.version}, committed {whole.committed_at}"
+    else:
+        whole, _ = restore_version(output, snapshots[-1].name)
+    return [replace(finding, repaired=did)], whole
+
+
+def _whole_version(output: Path) -> Manifest | None:
+    """The newest kept manifest that can be read and whose tables all open."""
+    for _, path in manifest_files(output):
+        try:
+            manifest = load_manifest(path)
+            if manifest is None:
+                continue
+            store = Store(output, manifest.tables, manifest.folder)
+            for name in manifest.tables:
+                store.count(name)
+        except StoreError:
+            continue
+        return manifest
+    return None

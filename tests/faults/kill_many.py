@@ -1,0 +1,40 @@
+"""Kill index runs at random moments and count what broke.
+
+python tests/faults/kill_many.py 200 [seed]
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+KINDS = ("first", "update", "vectors")
+
+
+def main(count: int, seed: int = 1) -> int:
+    """Print one line a kill that broke something, then the sums; 1 when any did."""
+    sys.path[:0] = [str(Path(__file__).parents[1])]
+    from faults.harness import Killer
+
+    chance = random.Random(seed)
+    broken = over = again = 0
+    with tempfile.TemporaryDirectory(prefix="graphkb-kill-") as folder:
+        killers = [Killer(Path(folder) / kind, kind) for kind in KINDS]
+        for number in range(count):
+            killer = killers[number % len(killers)]
+            where, said = killer.once(chance)
+            over += where.endswith("(over already)")
+            broken += bool(said)
+            again += killer.server.repeated() if killer.server else 0
+            if said:
+                print(f"{number}: {where}: {said}", flush=True)
+        for killer in killers:
+            killer.close()
+    print(f"{count} kills ({over} too late), {broken} with problems, {again} texts embedded again")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

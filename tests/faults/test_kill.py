@@ -1,0 +1,23 @@
+"""An index run killed anywhere loses nothing, and the next one ends where it would have."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from faults.harness import Killer
+
+
+@pytest.mark.parametrize("kind", ["first", "update", "vectors"])
+def test_a_killed_run_leaves_the_last_version_and_the_next_one_ends_the_same(
+    tmp_path: Path, kind: str
+) -> None:
+    killer = Killer(tmp_path / kind, kind)
+    try:
+        chance = random.Random(f"seed {kind}")
+        for _ in range(4):
+            where, said = killer.once(chance)
+            assert said == [], where
+    finally:
+        killer.close()
