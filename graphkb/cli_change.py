@@ -36,7 +36,7 @@ def remove(
     as_json: bool,
     documents: tuple[str, ...],
 ) -> int:
-    """Take documents out of the knowledge base, with all that only they said.
+    """Take documents out, with all that only they said.
 
     DOCUMENTS are paths below the input folder, document ids or titles. The files are not
     touched, and what is removed stays out in later index runs. Without DOCUMENTS the removed
@@ -70,7 +70,7 @@ def remove(
 @click.argument("action", type=terminal.Choice(("stats", "clear", "export")), default="stats")
 @terminal.json_option
 def cache(root: Path, overrides: tuple[str, ...], verbose: bool, action: str, as_json: bool) -> int:
-    """What the caches hold: model replies and vectors that were paid for.
+    """Show, export or clear kept model replies and vectors.
 
     stats: replies by endpoint and model with their tokens, vectors, bytes on disk.
     export: every reply with its request, one JSON object a line.

@@ -9,19 +9,14 @@ from typing import Any
 
 import polars as pl
 
-from graphkb.pipeline import (
-    Work,
-    due_stages,
-    passages_to_embed,
-    plan,
-    read_dictionary,
-    settings_line,
-)
+from graphkb.pipeline import due_stages, plan, read_dictionary
 from graphkb.settings import Settings
+from graphkb.stages.vectors import passages_to_embed
 from graphkb.store.lance import Store
 from graphkb.store.manifest import read_manifest
 from graphkb.tables import TABLES
 from graphkb.types import Progress, Refused, no_progress
+from graphkb.work import Work, settings_line
 
 
 @dataclass(frozen=True)
@@ -74,7 +69,7 @@ def preview_index(root: Path, settings: Settings, progress: Progress = no_progre
     due = due_stages(last, stages, work)
     work.fresh.update(due)
     old = work.table("documents")
-    documents = stages[0].run(work)["documents"]
+    documents = stages[0].run(work).get("documents", old)
 
     same = ["id", "title", "text"]
     new = documents if "cut_documents" in due else documents.join(old, on=same, how="anti")

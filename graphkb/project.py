@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from graphkb import __version__
 from graphkb.errors import NotIndexedError, StoreError, UsageError
-from graphkb.settings import FILE_NAME, Settings, load_settings
+from graphkb.scaffold import init_project as init_project
+from graphkb.settings import Settings, load_settings
 from graphkb.types import (
     Answer,
     Hits,
@@ -137,9 +138,10 @@ class Project:
         before anything is changed.
         """
         from graphkb.pipeline import run_index
+        from graphkb.removals import removals_after
 
         self._must_be_newest("remove")
-        removals = self._removals_after(documents, undo)
+        removals = removals_after(self._current().store, documents, undo)
         return run_index(self.root, self.settings, progress=progress, removals=removals)
 
     def removed(self) -> pl.DataFrame:
@@ -148,82 +150,22 @@ class Project:
 
     def cache_stats(self) -> dict[str, Any]:
         """Kept model replies by endpoint and model, number of vectors, bytes on disk."""
-        from graphkb.embed.cache import VectorCache
-        from graphkb.llm.cache import ReplyCache
+        from graphkb.caches import cache_stats
 
-        folder = self.root / "cache"
-        replies: list[dict[str, Any]] = []
-        vectors = 0
-        if (folder / ReplyCache.file_name).is_file():
-            kept = ReplyCache(folder)
-            replies = kept.stats()
-            kept.close()
-        if (folder / VectorCache.file_name).is_file():
-            known = VectorCache(folder)
-            vectors = known.count()
-            known.close()
-        return {
-            "replies": replies,
-            "total_replies": sum(row["replies"] for row in replies),
-            "vectors": vectors,
-            "bytes": sum(file.stat().st_size for file in folder.glob("*.sqlite*")),
-        }
+        return cache_stats(self.root / "cache")
 
     def cache_clear(self) -> dict[str, Any]:
         """Forget all model replies and vectors; what there was, and the bytes left."""
-        from graphkb.embed.cache import VectorCache
-        from graphkb.llm.cache import ReplyCache
-        from graphkb.store.lock import write_lock
+        from graphkb.caches import clear_caches
 
         self._must_be_newest("cache clear")
-        stats, folder = self.cache_stats(), self.root / "cache"
-        self.output.mkdir(parents=True, exist_ok=True)
-        with write_lock(self.output):
-            for kind in (ReplyCache, VectorCache):
-                if (folder / kind.file_name).is_file():
-                    cache = kind(folder)
-                    cache.clear()
-                    cache.close()
-        return {**stats, "bytes": self.cache_stats()["bytes"]}
+        return clear_caches(self.root / "cache", self.output)
 
     def cache_export(self) -> Iterator[str]:
         """Every kept model reply with its request, as JSON lines in key order."""
-        import json
+        from graphkb.caches import export_replies
 
-        from graphkb.llm.cache import ReplyCache
-
-        folder = self.root / "cache"
-        if (folder / ReplyCache.file_name).is_file():
-            cache = ReplyCache(folder)
-            for row in cache.export():
-                yield json.dumps(row, ensure_ascii=False)
-            cache.close()
-
-    def _removals_after(self, names: Sequence[str], undo: bool) -> pl.DataFrame:
-        import polars as pl
-
-        removals = self.removed()
-        store = self._current().store
-        documents = store.read("documents", ["id", "path", "title"])
-        shared = store.read("sources", ["path"]).group_by("path").len().filter(pl.col("len") > 1)
-        found = removals.clear()
-        for name in names:
-            if undo:
-                fits = removals.filter(pl.any_horizontal(pl.all() == name))
-            else:
-                named = documents.filter(pl.any_horizontal(pl.all() == name))
-                one = pl.col("path").is_in(shared["path"].to_list()) & (
-                    pl.lit(name) != pl.col("path")
-                )
-                record = pl.when(one).then("id").otherwise(pl.lit("")).alias("record")
-                fits = named.select("path", record, "title").unique(["path", "record"])
-            if not fits.height:
-                what = "removed document" if undo else "document"
-                raise UsageError(f"{name!r} is no {what}; give a path, a document id or a title")
-            found = pl.concat([found, fits.select(found.columns)])
-        if undo:
-            return removals.join(found, on=["path", "record"], how="anti")
-        return pl.concat([removals, found]).unique(["path", "record"])
+        return export_replies(self.root / "cache")
 
     def _current(self) -> Snapshot:
         """The snapshot of the last committed version, kept while that version is current."""
@@ -464,48 +406,3 @@ class Project:
         known = {*sources.iter_rows(), *map(tuple, manifest.notes.get("refused", ()))}
         files = {(file.path, file_hash(file)) for file in list_files(folder, self.settings.input)}
         return known != files
-
-
-def init_project(root: str | Path, sample: bool = False, force: bool = False) -> list[Path]:
-    """Make a project at ``root``: settings.yaml, prompts/, input/, .env; with ``sample`` also
-    the sample documents. Returns the files made. Raises UsageError when settings.yaml is there
-    already, unless ``force``; existing documents and .env are never overwritten.
-    """
-    from graphkb.llm.prompts import shipped_folder
-    from graphkb.settings import settings_yaml
-
-    root = Path(root)
-    if root.exists() and not root.is_dir():
-        raise UsageError(f"{root}: is a file; give a folder")
-    if (root / FILE_NAME).exists() and not force:
-        raise UsageError(f"{root / FILE_NAME}: exists already; use --force to write it anew")
-    made: list[Path] = []
-
-    def put(path: Path, data: bytes, overwrite: bool) -> None:
-        if overwrite or not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-            made.append(path)
-
-    put(root / FILE_NAME, settings_yaml().encode(), True)
-    put(
-        root / ".env", b"# Keys for settings.yaml: write api_key: ${OPENAI_API_KEY} there.\n", False
-    )
-    put(root / ".gitignore", b".env\noutput/\ncache/\n", False)
-    (root / "input").mkdir(parents=True, exist_ok=True)
-    for part, wanted in (("prompts", True), ("input", sample)):
-        if wanted:
-            for relative, data in _files_below(shipped_folder(part)):
-                put(root / part / relative, data, force and part == "prompts")
-    return made
-
-
-def _files_below(folder: Any, prefix: str = "") -> list[tuple[str, bytes]]:
-    """Files of a resource folder, sorted, with paths relative to it."""
-    found: list[tuple[str, bytes]] = []
-    for item in sorted(folder.iterdir(), key=lambda entry: str(entry.name)):
-        if item.is_dir():
-            found.extend(_files_below(item, f"{prefix}{item.name}/"))
-        else:
-            found.append((f"{prefix}{item.name}", item.read_bytes()))
-    return found

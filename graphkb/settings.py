@@ -65,8 +65,8 @@ class Text(Section):
 class Chunks(Section):
     """How documents are cut into text units."""
 
-    size: int = Field(1200, ge=1, description="most tokens (o200k_base) a text unit holds")
-    overlap: int = Field(100, ge=0, description="tokens a unit repeats from the one before")
+    size: int = Field(600, ge=1, description="most tokens (o200k_base) a text unit holds")
+    overlap: int = Field(50, ge=0, description="tokens a unit repeats from the one before")
     context: Literal["headings", "none"] = Field(
         "headings", description="what is put before a unit for search: its title and headings"
     )

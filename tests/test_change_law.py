@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 from law import committed, differences
@@ -225,3 +226,29 @@ def test_what_could_not_be_read_is_part_of_the_version(tmp_path: Path) -> None:
     for files in ({"a.txt": ENGLISH[0], "bad.json": "{"}, {"a.txt": ENGLISH[0]}):
         index(tmp_path, files)
         assert graphkb.open(tmp_path, SETTINGS).status()["stale"] is False
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["chunks.size=40", "chunks.context=none", "text.dictionary=[岚桥, 总工程师]",
+     "extract.claims=false", "extract.min_term_frequency=9", "report.max_findings=1"],
+)  # fmt: skip
+def test_changed_settings_lead_to_the_tables_of_an_index_from_scratch(
+    tmp_path: Path, override: str
+) -> None:
+    parts = [(title, [*ENGLISH[n::4], *CHINESE[n::4]]) for n, title in enumerate(TITLES[:4])]
+    files = {"a.md": markdown(None, parts[:2]), "b.md": markdown("Gila monster", parts[2:])}
+    changed_root, fresh_root = tmp_path / "changed", tmp_path / "fresh"
+    for root in (changed_root, fresh_root):
+        (root / "input").mkdir(parents=True)
+    index(changed_root, files)
+    before = committed(changed_root)
+    for root in (changed_root, fresh_root):
+        put(root, files)
+        graphkb.open(root, [*SETTINGS, override]).index()
+    found, expected = committed(changed_root), committed(fresh_root)
+    assert differences(found, expected) == []
+    if override.startswith("report."):  # else communities stay, and reports with them
+        one, two = (t["community_reports"].drop("human_readable_id") for t in (found, expected))
+        assert one.equals(two)
+    assert any(not found[name].equals(before[name]) for name in found)

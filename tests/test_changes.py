@@ -93,7 +93,7 @@ def test_a_name_that_fits_nothing_changes_nothing(small: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "line", "stages"),
     [
-        ("chunks.size=50", "chunks.size 1200 → 50", {"cut_documents"}),
+        ("chunks.size=50", "chunks.size 600 → 50", {"cut_documents"}),
         ("report.max_sentences=2", "report.max_sentences 6 → 2", {"write_reports"}),
         ("cluster.max_cluster_size=3", "cluster.max_cluster_size 10 → 3", {"find_communities"}),
     ],

@@ -70,6 +70,7 @@ class StandIn:
 
     def index(self, progress: Any, **options: Any) -> IndexResult:
         on_commit = options.pop("on_commit")
+        options.pop("on_plan")
         self.calls.append(("index", options))
         logging.getLogger("graphkb.ingest").info("a.txt: read as gb18030")
         for done in range(4):
@@ -140,8 +141,8 @@ def test_index_prints_a_summary_and_keeps_progress_on_stderr(project: StandIn):
     assert lines[5].startswith("embed: 5 in ")
     assert lines[6:] == ["warning: the graph has one component"]
     assert project.calls == [
-        ("open", "kb", ["chunks.size=9"]),
-        ("index", {"embed": "now", "rebuild": True}),
+        ("open", "kb", ["chunks.size=9", "embed.when=now"]),
+        ("index", {"rebuild": True}),
         "close",
     ]
 
@@ -281,7 +282,7 @@ def test_settings_are_a_settings_yaml():
     size = next(row for row in rows if row["key"] == "chunks.size")
     assert size == {
         "key": "chunks.size",
-        "default": 1200,
+        "default": 600,
         "meaning": Settings.model_fields["chunks"].annotation.model_fields["size"].description,
     }
 

@@ -251,7 +251,7 @@ def test_init_keeps_what_is_there(tmp_path: Path):
     (tmp_path / "settings.yaml").write_text("chunks: {size: 7, overlap: 1}\n", "utf8")
     fails(run("init", tmp_path), 2, "--force")
     assert run("init", tmp_path, "--force").exit_code == 0
-    assert "size: 1200" in (tmp_path / "settings.yaml").read_text("utf8")
+    assert "size: 600" in (tmp_path / "settings.yaml").read_text("utf8")
 
 
 @pytest.mark.parametrize("question", ["", "   ", "\u200b"])

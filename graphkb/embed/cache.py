@@ -35,10 +35,11 @@ class VectorCache:
             raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> StoreError:
-        return StoreError(
-            f"{self.path}: the vector cache cannot be used ({error}); "
-            "graphkb doctor --repair moves a damaged one aside"
-        )
+        full = getattr(error, "sqlite_errorname", "") in ("SQLITE_FULL", "SQLITE_READONLY")
+        hint = "graphkb doctor --repair moves a damaged one aside"
+        if full or isinstance(error, OSError):
+            hint = "check space and permissions"
+        return StoreError(f"{self.path}: the vector cache cannot be used ({error}); {hint}")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -11,7 +11,8 @@ _LETTER = r"[^\W_\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f]"
 _TOKEN = re.compile(rf"{_LETTER}+(?:['’.\-&/_+]{_LETTER}+)*(?:\+\+|#|\.(?=\s*[A-Z,]))?")
 _QUOTED = re.compile(r"[\"“]\s?([^\"“”\n]{2,60}?)\s?[\"”]|(?<![\w'])'([A-Z][^'\n]{1,50})'(?!\w)")
 _CODE = re.compile(
-    rf"(?<![\w.])(?:[A-Za-z]+(?:_[A-Za-z0-9]+)+|[A-Z]{{1,6}}-?\d{{2,}}[A-Za-z0-9]*"
+    rf"(?<![\w.\-])(?:[A-Za-z]+(?:_[A-Za-z0-9]+)+"
+    rf"|[A-Z]{{1,6}}(?:-[A-Z]{{1,6}}){{0,2}}-?\d{{2,}}[A-Za-z0-9]*(?:-[A-Z0-9]+)*"
     rf"|\d{{1,2}}[A-Z][A-Za-z]?(?:-[A-Z]\w*)?|[A-Za-z]\+\+|[A-Z]#)(?!{_LETTER})"
 )
 _MONTHS = (
@@ -19,6 +20,11 @@ _MONTHS = (
     "monday tuesday wednesday thursday friday saturday sunday"
 ).split()
 _DATE = re.compile(rf"(?:\d{{1,2}}\s+)?(?:{'|'.join(_MONTHS)})(?:\s+\d+)*\Z", re.IGNORECASE)
+
+_FEAST = re.compile(r"(?:Christmas|Easter|Spring|Summer|Autumn|Winter|Q[1-4]) \d{2,4}")
+_CURRENCIES = frozenset("GBP USD EUR CNY RMB JPY HKD CHF AUD CAD SEK NOK DKK INR KRW TWD".split())
+_UNITS = frozenset("MW KW GW MWh kWh GWh MB GB KB TB MHz GHz kHz DPI Mbps Gbps UTC".split())
+_ARTICLES = frozenset({"the", "a", "an", "this"})
 
 _KEEPS_DOT = re.compile(r"(?:\b[A-Z]|[JS]r|Inc|Co|Ltd)\.\Z")
 
@@ -46,9 +52,14 @@ FUNCTION_WORDS = frozenset(
         "within until unlike like once upon only just still even more less much very often "
         "sometimes today currently originally besides besides whether so yet too again "
         "meanwhile instead note see name list part is're can could may might shall should will "
-        "would must let mr mrs ms dr"
+        "would must nobody nothing anyone someone everyone everything let mr mrs ms dr"
     ).split()
 ) | frozenset(_MONTHS)
+#: Verbs that open an instruction; before a name they are not part of it.
+_IMPERATIVES = frozenset(
+    "ask call check close confirm contact inform open order press read reduce report restart run "
+    "select send set start stop tell use wait write add remove install replace notify".split()
+)
 _JOINS = frozenset({"and", "&", "for"})
 
 Token = tuple[int, int, str]
@@ -70,6 +81,8 @@ def name_spans(sentence: str) -> list[tuple[int, int]]:
     >>> [text[a:b] for a, b in name_spans(text)]
     ['Ada Lin', 'Bob', 'University of Kansas', 'Kansas']
     """
+    if _is_capitals(sentence):
+        return []
     tokens = [(m.start(), m.end(), m.group()) for m in _TOKEN.finditer(sentence)]
     spans: set[tuple[int, int]] = set()
     position = 0
@@ -83,11 +96,27 @@ def name_spans(sentence: str) -> list[tuple[int, int]]:
             if span is not None:
                 spans.add(span)
         position = last + 1
-    if tokens and (start := tokens[0][0]) == sentence.find(tokens[0][2]):
+    starts = [token[0] for i, token in enumerate(tokens) if _is_opener(sentence, token, i == 0)]
+    for start in starts:
         opening = {span for span in spans if span[0] == start}
         if len(opening) == 1:
             spans -= {span for span in opening if not _opens(sentence, *span)}
     return sorted(spans)
+
+
+def _is_capitals(sentence: str) -> bool:
+    """True for a heading in capitals, where a capital says nothing; not for acronyms."""
+    words = re.findall(r"[^\W\d_]+", sentence)
+    longest = max(map(len, words), default=0)
+    return sentence.isupper() and (longest > 5 or (longest == 5 and len(words) > 2))
+
+
+def _is_opener(sentence: str, token: Token, first: bool) -> bool:
+    """True for the first word of a sentence and of a table cell of several words."""
+    if "|" not in sentence:
+        return first
+    before, after = sentence[: token[0]].rstrip(" *_"), sentence[token[1] :].lstrip(" *_")
+    return before.endswith("|") and not after.startswith("|")
 
 
 def _opens(sentence: str, start: int, end: int) -> bool:
@@ -137,8 +166,14 @@ def _with_parts(run: list[Token]) -> list[list[Token]]:
 def _trimmed(sentence: str, group: list[Token]) -> tuple[int, int] | None:
     """The span of a group without function words at its ends; None when nothing is left."""
     first, last = 0, len(group)
-    while first < last and group[first][2].lower() in FUNCTION_WORDS:
-        first += 1
+    while first < last and (
+        group[first][2].lower() in FUNCTION_WORDS
+        or (first and group[first][2].isdigit() and group[first - 1][2].lower() not in _ARTICLES)
+    ):
+        first += 1  # "In 2017 Ada Lin", but "The 1920 Summer Olympics"
+    verb = last - first > 1 and group[first][2].lower() in _IMPERATIVES
+    if verb and _opens_cell(sentence, group):
+        first += 1  # "Ask Marine Operations"
     while last > first and not (starts_name(group[last - 1][2]) or group[last - 1][2][0].isdigit()):
         last -= 1
     if first == last:
@@ -152,7 +187,15 @@ def _trimmed(sentence: str, group: list[Token]) -> tuple[int, int] | None:
         text = text[:-2]
     if len(text) < 2 or _DATE.fullmatch(text) or not any(c.isalpha() for c in text):
         return None
+    if text in _UNITS or text.split()[0] in _CURRENCIES or _FEAST.fullmatch(text):
+        return None
     return start, end
+
+
+def _opens_cell(sentence: str, group: list[Token]) -> bool:
+    """True where a group begins a sentence, a list item, a table cell or a part after ``;``."""
+    before = sentence[: group[0][0]].rstrip(" *_#>-")
+    return not before or before[-1] in "|;.:!?"
 
 
 def quoted_spans(text: str) -> list[tuple[int, int]]:
@@ -169,6 +212,8 @@ def quoted_spans(text: str) -> list[tuple[int, int]]:
         while end > start and text[end - 1] in ",.;:!? ":
             end -= 1
         words = _TOKEN.findall(text[start:end])
+        if " / " in text[start:end]:
+            continue  # a credit line, a path
         if 1 <= len(words) <= 10 and sum(map(starts_name, words)) * 2 >= len(words):
             spans.append((start, end))
     return spans

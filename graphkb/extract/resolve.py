@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from graphkb.extract.describe import describe_entities
+from graphkb.extract.ordinary import cut_short, ordinary_names
 from graphkb.settings import Extract
 from graphkb.tables import TABLES, content_hash
 from graphkb.text.names import name_key
@@ -66,6 +67,19 @@ def resolve_entities(
     ``human_readable_id`` is null: numbers are given by the store and kept.
     """
     del options
+    ordinary = ordinary_names(mention_evidence, text_units)
+    whole = cut_short(mention_evidence, text_units)
+    mention_evidence = mention_evidence.filter(~pl.col("name").is_in(ordinary)).with_columns(
+        pl.col("name", "alias_of").replace(whole)
+    )
+    relationship_evidence = relationship_evidence.filter(
+        ~pl.col("source").is_in(ordinary) & ~pl.col("target").is_in(ordinary)
+    ).with_columns(pl.col("source", "target").replace(whole))
+    claim_evidence = (
+        claim_evidence.filter(~pl.col("subject").is_in(ordinary))
+        .with_columns(object=pl.when(~pl.col("object").is_in(ordinary)).then("object"))
+        .with_columns(pl.col("subject", "object").replace(whole))
+    )
     names = _names(mention_evidence, relationship_evidence, claim_evidence)
     roots, merges = _merge(names, mention_evidence)
     names = names.with_columns(root=pl.col("key").replace(roots))
@@ -84,7 +98,7 @@ def resolve_entities(
         TABLES["relationships"].conform(relationships),
         TABLES["covariates"].conform(covariates),
         merges,
-        {"self_relationships": loops},
+        {"self_relationships": loops, "ordinary_words": len(ordinary)},
     )
 
 
@@ -213,16 +227,23 @@ def _ambiguous_aliases(evidence: pl.DataFrame, names: pl.DataFrame) -> pl.DataFr
 
 
 def _types(names: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
-    """The type seen most often for each entity; ``TERM`` only where there is no other."""
+    """The type seen most often for each entity, ``TERM`` and ``DOCUMENT`` only without another.
+
+    Between those two the commoner one, and ``DOCUMENT`` when they are equal.
+    """
     counted = (
         evidence.join(names.select("name", "entity_id"), on="name", how="inner")
         .group_by("entity_id", "type")
         .agg(pl.len().alias("count"))
-        .with_columns(plain=pl.col("type") == "TERM")
+        .with_columns(
+            plain=pl.col("type").is_in(["TERM", "DOCUMENT"]),
+            code=pl.col("type") == "CODE",
+        )
     )
     return (
         counted.sort(
-            ["entity_id", "plain", "count", "type"], descending=[False, False, True, False]
+            ["entity_id", "plain", "code", "count", "type"],
+            descending=[False, False, False, True, False],
         )
         .group_by("entity_id", maintain_order=True)
         .agg(pl.col("type").first())

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from graphkb.extract import aliases, claims, context, han, kinds, latin
+from graphkb.extract import aliases, claims, context, cues, han, kinds, latin
 from graphkb.text.language import has_han
 from graphkb.text.sentences import sentence_spans
 
@@ -15,6 +15,7 @@ _MAX_NAME = 120
 _MAX_DESCRIPTION = 200
 _MAX_TITLE_LINKS = 12
 _MAX_TITLE_WORDS = 10
+_TABLE_RULE = re.compile(r"\s*\|\s*:?-{2,}")
 _SPACES = re.compile(r"\s+")
 
 TermHit = tuple[str, int, int]
@@ -54,9 +55,10 @@ def extract_unit(
     titles = context.title_names(above)
     title = titles[0] if titles and len(titles[0].split()) <= _MAX_TITLE_WORDS else None
     sentences = sentence_spans(text)
-    _add_titles(unit_id, titles, text[slice(*sentences[0])] if sentences else "", into)
+    prose = (text[a:b] for a, b in sentences if text[a : a + 1] not in "#|" and b - a > 3)
+    _add_titles(unit_id, titles, next(prose, ""), into)
     for heading in context.parts(above)[1:]:
-        for name in _names(heading, []):
+        for name in _names(heading, [], text):
             into.mentions.append((unit_id, -1, -1, name.name, name.name, name.type, None))
     position = 0
     hits = sorted(hits, key=lambda hit: hit[1])
@@ -68,7 +70,8 @@ def extract_unit(
                 inside.append((term, a - start, b - start))
             position += 1
         sentence = text[start:end]
-        names = _names(sentence, inside)
+        header = _TABLE_RULE.match(text, end) is not None
+        names = [] if header else _names(sentence, inside, text)
         _add_mentions(unit_id, start, sentence, names, title if number == 0 else None, into)
         _add_relationships(unit_id, start, end, sentence, names, title, into)
         if with_claims:
@@ -78,20 +81,18 @@ def extract_unit(
 def _add_titles(unit_id: str, titles: list[str], definition: str, into: Evidence) -> None:
     if not titles:
         return
-    kind = kinds.guess_type(titles[0])
-    if kind == kinds.TERM:
-        kind = kinds.type_from_definition(definition) or kind
+    kind = kinds.type_of_title(titles[0], definition)
     into.mentions.append((unit_id, -1, -1, titles[0], titles[0], kind, None))
     for short in titles[1:]:
         into.mentions.append((unit_id, -1, -1, short, short, kind, titles[0]))
 
 
-def _names(sentence: str, hits: list[TermHit]) -> list[_Name]:
-    """Names of a sentence by place, longest first at one place."""
+def _names(sentence: str, hits: list[TermHit], around: str) -> list[_Name]:
+    """Names of a sentence by place, longest first at one place; ``around`` is its unit's text."""
     chinese = has_han(sentence)
     spans: dict[tuple[int, int], str] = {}
     if chinese:
-        for start, end, flag in han.name_spans(sentence):
+        for start, end, flag in han.name_spans(sentence, around):
             spans[start, end] = flag
     for start, end in latin.code_spans(sentence):
         spans.setdefault((start, end), kinds.CODE)
@@ -103,11 +104,15 @@ def _names(sentence: str, hits: list[TermHit]) -> list[_Name]:
     for _, start, end in hits:
         spans.setdefault((start, end), "")
     names = []
+    reach = 0
     for (start, end), flag in sorted(spans.items(), key=lambda item: (item[0][0], -item[0][1])):
         name = _SPACES.sub(" ", sentence[start:end]).strip()
         if 1 < len(name) <= _MAX_NAME and any(map(str.isalpha, name)):
             kind = flag if flag.isupper() else kinds.guess_type(name, flag)
+            if kind == kinds.TERM and start >= reach:  # what stands by a part is about the whole
+                kind = cues.type_in_context(sentence, start, end) or kind
             names.append(_Name(start, end, name, kind))
+            reach = max(reach, end)
     return names
 
 

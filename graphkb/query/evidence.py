@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from graphkb.search.hybrid import Retrieval
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.language import detect_language
-from graphkb.text.segment import query_tokens, search_tokens
+from graphkb.text.segment import query_tokens, search_tokens, stem
 from graphkb.types import Passage
 
 # Passages whose words count as found; evidence for one question is rarely spread wider.
@@ -68,7 +68,7 @@ def measure_evidence(
 
 
 def word_coverage(snapshot: Snapshot, tokens: Sequence[str], passages: Sequence[Passage]) -> float:
-    """Share of the tokens, weighted by idf, that stand in any of the passages."""
+    """Share of the tokens, weighted by idf, that stand in any of the passages, in any form."""
     idf = snapshot.vocabulary.idf(tokens)
     total = sum(idf.values())
     if not total:
@@ -76,5 +76,5 @@ def word_coverage(snapshot: Snapshot, tokens: Sequence[str], passages: Sequence[
     present: set[str] = set()
     for passage in passages:
         text = f"{passage.title}\n{passage.heading}\n{passage.text}"
-        present.update(search_tokens(text, snapshot.dictionary))
-    return sum(weight for token, weight in idf.items() if token in present) / total
+        present.update(stem(token) for token in search_tokens(text, snapshot.dictionary))
+    return sum(weight for token, weight in idf.items() if stem(token) in present) / total

@@ -66,8 +66,7 @@ def global_context(snapshot: Snapshot, question: str) -> Context:
             "use --method hybrid"
         )
     found = retrieve(snapshot, question, _UNITS)
-    words = query_tokens(question, snapshot.dictionary)
-    wanted = list(dict.fromkeys(stem(word) for word in words if word not in _THEME_WORDS))
+    wanted = _wanted_words(snapshot, question)
     near = {unit.text_unit_id: 1 / unit.rank for unit in found.units} if wanted else {}
     relevance = _relevance(snapshot, reports, wanted, near)
     points = _points(snapshot, reports, wanted, relevance, near)
@@ -99,6 +98,19 @@ def global_context(snapshot: Snapshot, question: str) -> Context:
         trace=(*found.trace, step, Step("evidence", evidence.reason, 0.0)),
         warnings=found.warnings,
     )
+
+
+def _wanted_words(snapshot: Snapshot, question: str) -> list[str]:
+    """Stems of the question's content words. A name counts as one word, its rarest: otherwise
+    three common words of a company's name outweigh what is asked about it."""
+    words = query_tokens(question, snapshot.dictionary)
+    idf = snapshot.vocabulary.idf(words)
+    dropped: set[str] = set()
+    for seed in snapshot.graph.link(question):
+        name = [token for token in search_tokens(seed.surface, snapshot.dictionary) if token in idf]
+        dropped.update(sorted(name, key=lambda token: (-idf[token], token))[1:])
+    kept = [word for word in words if word not in _THEME_WORDS and word not in dropped]
+    return list(dict.fromkeys(stem(word) for word in kept))
 
 
 def _unit_passages(snapshot: Snapshot, found: Retrieval) -> list[Passage]:

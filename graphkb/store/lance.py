@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,6 +38,8 @@ _FOREVER = timedelta(days=36_500)
 _MARGIN = timedelta(seconds=1)
 # A table without an index is compacted when small changes left it in more pieces than this.
 _MOST_FRAGMENTS = 16
+
+_RUST_PLACE = re.compile(r", /\S+\.rs:\d+")
 
 _SCALAR_INDEXES: dict[str, tuple[str, ...]] = {
     "documents": ("id",),
@@ -232,13 +235,20 @@ class Store:
                 self._pin(name, live)
 
     def check_indexes(self, name: str) -> list[str]:
-        """Columns with an index; each is opened. Raises StoreError when one cannot be."""
+        """Columns with an index. Each is asked something, for only that opens its files: raises
+        StoreError when one cannot be."""
         with _explained(self.path, name):
             live = self.open(name)
-            indexes = live.list_indices()
-            for entry in indexes:
-                live.index_stats(entry.name)
-            return sorted({column for entry in indexes for column in entry.columns})
+            columns = sorted({column for entry in live.list_indices() for column in entry.columns})
+            width = live.schema.field("vector").type.list_size if "vector" in columns else 0
+        for column in columns:
+            if column == "tokens":
+                self.search_text(["?"], 1)
+            elif column == "vector":
+                self.search_vector(np.ones(width, np.float32), 1)
+            else:
+                self.where(name, column, ["?"], [column])
+        return columns
 
     def search_text(self, tokens: Sequence[str], limit: int) -> list[tuple[str, float]]:
         """Text unit ids by BM25 over ``tokens`` (any of them), best first, ties by id."""
@@ -366,4 +376,6 @@ def _explained(folder: Path, name: str) -> Iterator[None]:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+    """What Lance says without the places in its source code."""
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return _RUST_PLACE.split(line)[0].replace("Wrapped error: ", "")[:300]

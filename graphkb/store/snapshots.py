@@ -155,9 +155,7 @@ def restore_version(output: Path, wanted: str) -> tuple[Manifest, NamedSnapshot 
         current = None
     before = _keep_current(output, current) if current else None
     version = versions.last_number(output) + 1
-    folder = f"{FOLDER}.{version}"
-    # What a killed restore left there; no manifest names it.
-    shutil.rmtree(output / folder, ignore_errors=True)
+    folder = versions.new_folder(output)
     link_version(source, manifest, output, folder)
     graph = manifest.graph
     if graph:

@@ -71,20 +71,16 @@ def last_number(output: Path) -> int:
         except StoreError:
             continue
         numbers.append(manifest.version if manifest else 0)
-    return max([*numbers, *_generations(output)], default=0)
-
-
-def _generations(output: Path) -> list[int]:
-    """Numbers of the Lance folders; a restore or rebuild names its folder by its version."""
-    numbers = (path.suffix[1:] for path in output.glob(f"{FOLDER}.*"))
-    return [int(number) for number in numbers if number.isdecimal()]
+    return max(numbers, default=0)
 
 
 def new_folder(output: Path) -> str:
     """A name for a Lance folder that no version uses: the plain one at first."""
     if not (output / FOLDER).exists():
         return FOLDER
-    return f"{FOLDER}.{last_number(output) + 1}"
+    used = [path.suffix[1:] for path in output.glob(f"{FOLDER}.*")]
+    numbers = [int(text) for text in used if text.isdecimal()]
+    return f"{FOLDER}.{max([last_number(output), *numbers]) + 1}"
 
 
 def drop_unneeded(output: Path, current: Manifest) -> list[Manifest]:

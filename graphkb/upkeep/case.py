@@ -11,8 +11,9 @@ from typing import Any
 import polars as pl
 
 from graphkb.errors import StoreError
-from graphkb.pipeline import EMBED, plan
+from graphkb.pipeline import plan
 from graphkb.settings import Settings
+from graphkb.stages.vectors import EMBED
 from graphkb.store.lance import Store
 from graphkb.store.manifest import KEPT, Manifest, write_manifest
 from graphkb.store.snapshots import list_snapshots

@@ -108,7 +108,7 @@ def _readable_manifest(output: Path, repair: bool) -> tuple[list[Finding], Manif
         return [Finding("manifest", True, where, what)], manifest
     if not problem:
         return [Finding("manifest", True, where, "nothing is indexed yet")], None
-    whole = _whole_version(output)
+    whole = _kept_copy(output)
     snapshots = [snapshot for snapshot in list_snapshots(output) if snapshot.problem is None]
     if whole is not None:
         advice, did = "graphkb doctor --repair takes its kept copy", "kept copy taken"
@@ -128,17 +128,9 @@ def _readable_manifest(output: Path, repair: bool) -> tuple[list[Finding], Manif
     return [replace(finding, repaired=did)], whole
 
 
-def _whole_version(output: Path) -> Manifest | None:
-    """The newest kept manifest that can be read and whose tables all open."""
+def _kept_copy(output: Path) -> Manifest | None:
+    """The newest kept manifest that can be read; what its tables lack is looked at later."""
     for _, path in manifest_files(output):
-        try:
-            manifest = load_manifest(path)
-            if manifest is None:
-                continue
-            store = Store(output, manifest.tables, manifest.folder)
-            for name in manifest.tables:
-                store.count(name)
-        except StoreError:
-            continue
-        return manifest
+        with contextlib.suppress(StoreError):
+            return load_manifest(path)
     return None

@@ -57,7 +57,7 @@ def _cut(text: str) -> str:
 
 def _document(row: Mapping[str, Any]) -> list[str]:
     changes = row.get("changes", ())
-    lines = [one_line(f"{row['path']}  {row['title']}")]
+    lines = [one_line(f"{row['path']} {row['title']}")]
     for change in changes[:_MOST]:
         lines += [f"{word} {_cut(change[key])}" for key, word in _SIDES if change[key]]
     if len(changes) > _MOST:

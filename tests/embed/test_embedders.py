@@ -169,5 +169,5 @@ def test_the_cache_keeps_vectors_by_model_and_text(tmp_path: Path) -> None:
 
 def test_a_corrupt_cache_names_the_file_and_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "vectors.sqlite").write_bytes(b"this is no database" * 100)
-    with pytest.raises(StoreError, match=r"vectors\.sqlite.*delete the file"):
+    with pytest.raises(StoreError, match=r"vectors\.sqlite.*doctor"):
         VectorCache(tmp_path)

@@ -116,7 +116,7 @@ def test_weights_add_up_and_never_reach_zero() -> None:
     weights = sorted(made.relationships["weight"])
     assert weights[1] == 3.0
     assert 0 < weights[0] < 0.001
-    assert made.dropped == {"self_relationships": 1}
+    assert made.dropped == {"self_relationships": 1, "ordinary_words": 0}
     assert (made.relationships["source_id"] != made.relationships["target_id"]).all()
 
 

@@ -30,6 +30,8 @@ def main(count: int, seed: int = 1) -> int:
             again += killer.server.repeated() if killer.server else 0
             if said:
                 print(f"{number}: {where}: {said}", flush=True)
+            if number % 20 == 19:
+                print(f"{number + 1} kills, {broken} with problems", file=sys.stderr, flush=True)
         for killer in killers:
             killer.close()
     print(f"{count} kills ({over} too late), {broken} with problems, {again} texts embedded again")

@@ -10,11 +10,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from faults.harness import REPOSITORY, indexed, options, write_input
 from law import broken, committed, differences
 
 import graphkb
+from graphkb.embed.cache import VectorCache
+from graphkb.errors import StoreError
 
 SIZE = 8_000_000
 
@@ -111,6 +114,20 @@ def test_a_read_only_output_folder(small_disk: Path) -> None:
     assert graphkb.open(small_disk, options(None)).search("Ada Lin 陈明")
     subprocess.run(["mount", "-o", "remount,rw", output], check=True)
     finishes_as_if_nothing_had_been(small_disk)
+
+
+def test_a_full_disk_below_the_vector_cache_says_so(small_disk: Path) -> None:
+    folder = small_disk / "output"
+    cache = VectorCache(folder)
+    filler = fill(folder, 0)
+    keys = [str(number) for number in range(400)]
+    vectors = np.ones((400, 384), dtype=np.float32)
+    with pytest.raises(StoreError, match=r"vectors\.sqlite.*full.*check space"):
+        cache.put(keys, vectors)
+    filler.unlink()
+    cache.put(keys, vectors)
+    assert len(cache.get(keys)) == 400
+    cache.close()
 
 
 def test_n17_an_output_that_is_a_file_and_inputs_that_are_not_there(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ ROW = "青石公司成立于2009年总部设在临江市陈明是青石公司的
 
 def cut(text, media_type="text/markdown", title="T", **options):
     row = {"id": "d", "title": title, "text": text, "media_type": media_type}
-    units = cut_documents(pl.DataFrame([row]), Chunks(**options))
+    units = cut_documents(pl.DataFrame([row]), Chunks(**{"size": 1200, "overlap": 100, **options}))
     assert all(
         text[unit["char_start"] : unit["char_end"]] == unit["text"]
         for unit in units.iter_rows(named=True)

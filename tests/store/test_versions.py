@@ -16,7 +16,6 @@ import graphkb
 from graphkb.errors import LockedError, StoreError, UsageError
 from graphkb.project import Project
 from graphkb.store import versions
-from graphkb.store.lance import Store
 from graphkb.store.lock import write_lock
 from graphkb.store.manifest import read_manifest
 from graphkb.store.snapshots import checked_name
@@ -321,53 +320,32 @@ def test_a_damaged_current_version_does_not_stop_a_restore(kb: Path) -> None:
     assert same(contents(project), first) == []
 
 
-# --- compaction ------------------------------------------------------------------------------
-
-
-def test_compaction_joins_pieces_and_breaks_no_version(kb: Path, edit: Edit) -> None:
-    # Enough documents that a small change adds a piece instead of writing the table anew.
-    rows = "\n".join(
-        json.dumps({"title": f"note {n}", "text": f"Note {n} about Bluestone."}) for n in range(40)
-    )
-    (kb / "input" / "notes.jsonl").write_text(rows, "utf8")
-    project = indexed(kb)
-    project.create_snapshot("base")
-    for number in range(3):
-        (kb / "input" / f"n{number}.txt").write_text(f"Extra {number} about Osprey.", "utf8")
-        project = indexed(kb)
-    before = {wanted: contents(project.at(wanted)) for wanted in ("base", 2, 3, 4, 5)}
-
-    done = project.compact()
-    assert "documents" in done.tables
-    assert done.version == 6
-    manifest = read_manifest(kb / "output")
-    assert manifest is not None
-    live = Store(kb / "output", manifest.tables, manifest.folder).open("documents")
-    assert live.stats()["fragment_stats"]["num_fragments"] == 1
-    for wanted, tables in before.items():
-        assert same(contents(project.at(wanted)), tables) == [], wanted
-    assert same(contents(project), before[5]) == []
-    assert project.compact().tables == ()
-    assert project.index(embed="off").version == 6
-
-
-def test_compaction_frees_what_no_version_needs(
-    kb: Path, edit: Edit, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("links", [0, 3, 40])
+def test_an_interrupted_snapshot_or_restore_changes_nothing(
+    kb: Path, monkeypatch: pytest.MonkeyPatch, links: int
 ) -> None:
-    for name in ("Bo Berg", "Cy Dahl", "Di Eng"):
-        project = edit("osprey.md", "Ada Lin", name)
-        (kb / "input" / "osprey.md").write_text("# Osprey\n\nAda Lin leads Osprey.\n", "utf8")
-        project = indexed(kb)
-    (kb / "output" / "snapshots").mkdir()
-    for stray in ("lancedb.99", "graph/stray", "snapshots/.half.1.tmp"):
-        (kb / "output" / stray).mkdir()
-        (kb / "output" / stray / "x").write_bytes(b"x" * 1000)
-    (kb / "output" / "manifest.json.77.tmp").write_text("x")
-    monkeypatch.setattr(versions, "KEEP_SECONDS", -1)
-    done = project.compact()
-    assert sum(done.after.values()) < sum(done.before.values())
-    assert done.notes == ()
-    assert sorted(path.name for path in (kb / "output").glob("lancedb*")) == ["lancedb"]
-    assert not list((kb / "output").rglob("*.tmp"))
-    assert len(list((kb / "output" / "graph").iterdir())) == 1
-    assert project.index(embed="off").changed == 0
+    project = Project(kb)
+    before = contents(project)
+    project.create_snapshot("one")
+    link, made = os.link, []
+
+    def interrupted(*arguments: Path) -> None:
+        made.append(arguments)
+        if len(made) > links:
+            raise KeyboardInterrupt
+        link(*arguments)
+
+    for act in (lambda: project.create_snapshot("two"), lambda: project.restore("one")):
+        made.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "link", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                act()
+        assert same(contents(Project(kb)), before) == []
+        assert "two" not in [snapshot.name for snapshot in project.snapshots()]
+        found = [finding for finding in project.doctor() if not finding.ok]
+        assert {finding.check for finding in found} <= {"leftovers"}
+    project.doctor(repair=True)
+    assert [finding for finding in project.doctor() if not finding.ok] == []
+    assert project.restore("one").version == 2
+    assert same(contents(project), before) == []

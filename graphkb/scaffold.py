@@ -1,0 +1,54 @@
+"""New projects: settings, prompts, folders, and the sample documents when asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from graphkb.errors import UsageError
+from graphkb.settings import FILE_NAME
+
+
+def init_project(root: str | Path, sample: bool = False, force: bool = False) -> list[Path]:
+    """Make a project at ``root``: settings.yaml, prompts/, input/, .env; with ``sample`` also
+    the sample documents. Returns the files made. Raises UsageError when settings.yaml is there
+    already, unless ``force``; existing documents and .env are never overwritten.
+    """
+    from graphkb.llm.prompts import shipped_folder
+    from graphkb.settings import settings_yaml
+
+    root = Path(root)
+    if root.exists() and not root.is_dir():
+        raise UsageError(f"{root}: is a file; give a folder")
+    if (root / FILE_NAME).exists() and not force:
+        raise UsageError(f"{root / FILE_NAME}: exists already; use --force to write it anew")
+    made: list[Path] = []
+
+    def put(path: Path, data: bytes, overwrite: bool) -> None:
+        if overwrite or not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            made.append(path)
+
+    put(root / FILE_NAME, settings_yaml().encode(), True)
+    put(
+        root / ".env", b"# Keys for settings.yaml: write api_key: ${OPENAI_API_KEY} there.\n", False
+    )
+    put(root / ".gitignore", b".env\noutput/\ncache/\n", False)
+    (root / "input").mkdir(parents=True, exist_ok=True)
+    for part, wanted in (("prompts", True), ("input", sample)):
+        if wanted:
+            for relative, data in _files_below(shipped_folder(part)):
+                put(root / part / relative, data, force and part == "prompts")
+    return made
+
+
+def _files_below(folder: Any, prefix: str = "") -> list[tuple[str, bytes]]:
+    """Files of a resource folder, sorted, with paths relative to it."""
+    found: list[tuple[str, bytes]] = []
+    for item in sorted(folder.iterdir(), key=lambda entry: str(entry.name)):
+        if item.is_dir():
+            found.extend(_files_below(item, f"{prefix}{item.name}/"))
+        else:
+            found.append((f"{prefix}{item.name}", item.read_bytes()))
+    return found

@@ -1,0 +1,132 @@
+"""What stages see while an index run is under way, and what a stage is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from graphkb.settings import Settings
+from graphkb.store.lance import Store
+from graphkb.store.manifest import Manifest
+from graphkb.tables import TABLES, content_hash
+from graphkb.types import Progress, Refused
+
+
+@dataclass
+class Work:
+    """What stages see while a run is under way: settings, tables, and a place for remarks."""
+
+    root: Path
+    settings: Settings
+    store: Store
+    progress: Progress
+    dictionary: tuple[str, ...]
+    fresh: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+    loaded: dict[str, pl.DataFrame] = field(default_factory=dict)
+    before: dict[str, pl.DataFrame] = field(default_factory=dict)
+    refused: list[Refused] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    unread: list[tuple[str, str]] = field(default_factory=list)
+    documents: tuple[int, int, int] = (0, 0, 0)
+    graph: str = ""
+    embedding: Mapping[str, Any] = field(default_factory=dict)
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table as it stands in this run."""
+        if name not in self.loaded:
+            self.loaded[name] = self.store.read(name)
+        return self.loaded[name]
+
+    def kept(self, stage: str, name: str) -> pl.DataFrame:
+        """The table as the last run left it; empty when the stage's settings or code changed."""
+        return TABLES[name].empty() if stage in self.fresh else self.table(name)
+
+    def save(self, frames: Mapping[str, pl.DataFrame]) -> None:
+        """Store what a stage returned; remembers which tables changed."""
+        for name, frame in frames.items():
+            old = self.table(name)
+            self.before.setdefault(name, old)
+            frame = TABLES[name].conform(_numbered(name, frame, old))
+            if self.store.write(name, frame, old=old):
+                self.changed.add(name)
+            self.loaded[name] = frame
+
+    def committed(self, name: str) -> pl.DataFrame:
+        """A table as it stood when this run began."""
+        return self.before[name] if name in self.before else self.table(name)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step. ``settings`` are the sections that change its result; ``revision`` its code."""
+
+    name: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    settings: tuple[str, ...]
+    run: Callable[[Work], Mapping[str, pl.DataFrame]]
+    revision: int = 1
+
+    def fingerprint(self, work: Work) -> str:
+        """Hash of everything but its tables that the stage's result depends on."""
+        sections = {name: getattr(work.settings, name) for name in self.settings}
+        dumped = {
+            name: value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+            for name, value in sections.items()
+        }
+        if "text" in dumped:
+            dumped["text"] = list(work.dictionary)
+        return content_hash(self.name, str(self.revision), json.dumps(dumped, sort_keys=True))
+
+
+def _numbered(name: str, frame: pl.DataFrame, old: pl.DataFrame) -> pl.DataFrame:
+    """human_readable_id: kept for known rows, counted on for new ones in the frame's order."""
+    if "human_readable_id" not in TABLES[name].schema or "community" in TABLES[name].schema:
+        return frame
+    known = old.select("id", pl.col("human_readable_id").alias("_known"))
+    start = (old["human_readable_id"].max() if old.height else None) or 0
+    first = int(start) + 1 if old.height else 0  # type: ignore[arg-type]
+    joined = frame.join(known, on="id", how="left", maintain_order="left")
+    new = pl.col("_known").is_null()
+    return joined.with_columns(
+        pl.when(new)
+        .then(new.cum_sum() + (first - 1))
+        .otherwise("_known")
+        .alias("human_readable_id")
+    ).drop("_known")
+
+
+def settings_note(settings: Settings) -> dict[str, Any]:
+    """Settings as the manifest keeps them: plain values, keys hidden."""
+    note = settings.model_dump(mode="json")
+    note["embed"]["api_key"] = "set" if settings.embed.api_key else ""
+    return note
+
+
+def settings_line(last: Manifest | None, settings: Settings, due: list[str]) -> str:
+    """One line that names changed settings with old and new values, and the stages they re-run;
+    empty when no stage of an existing version is due."""
+    if last is None or not due:
+        return ""
+    old, new = last.notes.get("settings", {}), settings_note(settings)
+    changes = [
+        f"{name} {before} → {after}"
+        for name, before, after in _differences(old, new, "")
+        if name != "embed.when"
+    ]
+    what = f"settings changed: {', '.join(changes)}" if changes else "stages changed"
+    return f"{what}; runs again: {', '.join(due)} and what depends on them"
+
+
+def _differences(old: Any, new: Any, name: str) -> list[tuple[str, Any, Any]]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        keys = [*old, *(key for key in new if key not in old)]
+        pairs = [(f"{name}.{key}".strip("."), old.get(key), new.get(key)) for key in keys]
+        return [found for key, a, b in pairs for found in _differences(a, b, key)]
+    return [] if old == new else [(name, old, new)]

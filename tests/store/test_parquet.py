@@ -1,0 +1,77 @@
+"""Parquet files follow the store: written when their tables changed, caught up after a kill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import graphkb
+from graphkb import pipeline
+from graphkb.tables import PARQUET
+from graphkb.types import IndexResult
+
+OPTIONS = ["embed.when=off"]
+FILES = {"a.txt": "Ada Lin met Bo Chen in Lisbon.", "b.txt": "陈明在杭州会见王芳。"}
+
+
+def put(root: Path, files: dict[str, str]) -> None:
+    (root / "input").mkdir(exist_ok=True)
+    for name, text in files.items():
+        (root / "input" / name).write_text(text, "utf-8")
+
+
+def index(root: Path) -> IndexResult:
+    return graphkb.open(root, OPTIONS).index()
+
+
+def written(root: Path) -> dict[str, int]:
+    return {name: (root / "output" / f"{name}.parquet").stat().st_mtime_ns for name in PARQUET}
+
+
+def equal_to_the_tables(root: Path) -> None:
+    kb = graphkb.open(root, OPTIONS)
+    for name, columns in PARQUET.items():
+        frame = pl.read_parquet(root / "output" / f"{name}.parquet")
+        assert frame.equals(kb.table(name)), name
+        assert frame.columns == columns
+
+
+def test_files_are_written_when_their_tables_changed(project: Path) -> None:
+    put(project, FILES)
+    index(project)
+    equal_to_the_tables(project)
+    first = written(project)
+    index(project)
+    assert written(project) == first
+    put(project, {"c.txt": "nothing of note happened here."})
+    index(project)
+    equal_to_the_tables(project)
+    second = written(project)
+    assert second["documents"] != first["documents"]
+    assert second["covariates"] == first["covariates"]
+    (project / "output" / "entities.parquet").unlink()
+    index(project)
+    equal_to_the_tables(project)
+
+
+def test_a_run_killed_between_commit_and_parquet_is_caught_up(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(project, FILES)
+    index(project)
+    put(project, {"a.txt": "Bo Chen left Lisbon."})
+
+    def killed(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "write_parquet", killed)
+        with pytest.raises(KeyboardInterrupt):
+            index(project)
+    assert "Ada Lin" in repr(pl.read_parquet(project / "output" / "entities.parquet"))
+    result = index(project)
+    assert (result.added, result.changed, result.removed) == (0, 0, 0)
+    equal_to_the_tables(project)
+    assert "Ada Lin" not in repr(pl.read_parquet(project / "output" / "entities.parquet"))
