@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from graphkb.errors import EmbeddingError, UsageError
@@ -117,9 +118,17 @@ class _Legs:
     def run(self) -> GraphRun | None:
         """Fill ``runs``; the graph leg's own findings when it ran."""
         graph_wanted = "graph" in self.wanted
-        if "lexical" in self.wanted or graph_wanted:
+        lexical = "lexical" in self.wanted or graph_wanted
+        dense = "dense" in self.wanted or graph_wanted
+        if lexical and dense:
+            # Both wait outside Python: the store looks words up while the model embeds.
+            with ThreadPoolExecutor(1) as pool:
+                words = pool.submit(self._lexical)
+                self._dense()
+                words.result()
+        elif lexical:
             self._lexical()
-        if "dense" in self.wanted or graph_wanted:
+        elif dense:
             self._dense()
         return self._graph() if graph_wanted else None
 

@@ -25,6 +25,8 @@ _UNIT_COLUMNS = (
 )  # fmt: skip
 
 
+# About 4 MB; a look-up in the store costs five milliseconds a query.
+_KEPT_DOCUMENTS = 20_000
 _DOCUMENT_COLUMNS = ("id", "title", "path")
 
 
@@ -96,6 +98,20 @@ class Snapshot:
         except GraphkbError as error:
             return f"no dense leg: {error}"
 
+    @cached_property
+    def _small_documents(self) -> dict[str, dict[str, Any]] | None:
+        """Id, title and path of every document where they are few enough to keep in memory."""
+        if self.manifest.counts.get("documents", 0) > _KEPT_DOCUMENTS:
+            return None
+        rows = self.store.read("documents", _DOCUMENT_COLUMNS).to_dicts()
+        return {row["id"]: row for row in rows}
+
+    def _document_rows(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        if self._small_documents is not None:
+            return self._small_documents
+        found = self.store.where("documents", "id", ids, _DOCUMENT_COLUMNS)
+        return {row["id"]: row for row in found.to_dicts()}
+
     def units(self, ids: Iterable[str]) -> list[dict[str, Any]]:
         """Text unit rows by id, in the order of ``ids``, with title and path of their document."""
         wanted = list(dict.fromkeys(ids))
@@ -104,13 +120,7 @@ class Snapshot:
             row["id"]: row
             for row in self.store.where("text_units", "id", wanted, _UNIT_COLUMNS).to_dicts()
         }
-        owners = dict.fromkeys(row["document_id"] for row in found.values())
-        documents = {
-            row["id"]: row
-            for row in self.store.where(
-                "documents", "id", owners, ("id", "title", "path")
-            ).to_dicts()
-        }
+        documents = self._document_rows(row["document_id"] for row in found.values())
         rows = [found[unit_id] for unit_id in wanted if unit_id in found]
         for row in rows:
             document = documents.get(row["document_id"], {})
