@@ -13,7 +13,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -21,6 +21,7 @@ import polars as pl
 from graphkb.errors import NotIndexedError
 from graphkb.graph.communities import leaf_cover
 from graphkb.query.evidence import Evidence, measure_evidence
+from graphkb.query.extractive import choose_quotes
 from graphkb.query.pack import fit, passage_cost
 from graphkb.search.hybrid import Retrieval, retrieve
 from graphkb.search.snapshot import Snapshot, heading_of, passage_of
@@ -42,7 +43,7 @@ _RANK_SHARE = 0.2
 _UNIT_SHARE = 0.5
 _UNITS = 20
 
-_POINTS = 8
+_POINTS, _QUOTES = 6, 5
 # A community gives at most this many points, so that an answer covers the collection.
 _POINTS_EACH = 2
 
@@ -71,10 +72,12 @@ def global_context(snapshot: Snapshot, question: str) -> Context:
     relevance = _relevance(snapshot, reports, wanted, near)
     points = _points(snapshot, reports, wanted, relevance, near)
     chosen = _reduce(points)
-    passages = _passages(snapshot, chosen)
+    generic = not wanted or max(relevance.values()) <= 0
+    asked = [] if generic else _asked_for(snapshot, question, found)
+    said = {passage.text for passage in asked}
+    passages = [*asked, *(p for p in _passages(snapshot, chosen) if p.text not in said)]
     kept, n_tokens = fit(passages, options.max_context_tokens, passage_cost, at_least=1)
     read = [reports[number] for number in dict.fromkeys(point.report for point in chosen)]
-    generic = not wanted or max(relevance.values()) <= 0
     step = Step(
         "map and reduce",
         f"{len(reports)} reports, {len(points)} points, {len(chosen)} kept"
@@ -98,6 +101,23 @@ def global_context(snapshot: Snapshot, question: str) -> Context:
         trace=(*found.trace, step, Step("evidence", evidence.reason, 0.0)),
         warnings=found.warnings,
     )
+
+
+def _asked_for(snapshot: Snapshot, question: str, found: Retrieval) -> list[Passage]:
+    """Sentences of the text units that answer a question with content words: findings are
+    written before anyone asks, and may leave out just what is asked for."""
+    scores = {unit.text_unit_id: unit.score for unit in found.units}
+    units = [passage_of(row, scores[row["id"]]) for row in snapshot.units(scores)]
+    quotes = choose_quotes(snapshot, question, units, _QUOTES)
+    return [
+        replace(
+            quote.passage,
+            text=quote.text,
+            char_start=quote.start,
+            char_end=quote.end,
+        )
+        for quote in quotes
+    ]
 
 
 def _wanted_words(snapshot: Snapshot, question: str) -> list[str]:
