@@ -125,6 +125,7 @@ def run_index(
         work = Work(root, settings, store, progress, read_dictionary(root, settings))
         if last:
             work.graph, work.embedding = last.graph, last.embedding
+            work.remarks = dict(last.notes.get("remarks", {}))
         run = _Run(work, last, output, on_commit)
         stages = plan(settings)
         line = settings_line(last, settings, due_stages(last, stages, work))
@@ -212,6 +213,7 @@ class _Run:
                 graphkb_version=__version__,
                 notes={
                     "refused": work.unread,
+                    "remarks": work.remarks,
                     "languages": _languages(work),
                     "settings": settings_note(work.settings),
                 },

@@ -141,8 +141,14 @@ class Project:
         from graphkb.removals import removals_after
 
         self._must_be_newest("remove")
-        removals = removals_after(self._current().store, documents, undo)
-        return run_index(self.root, self.settings, progress=progress, removals=removals)
+        snapshot = self._current()
+        removals = removals_after(snapshot.store, documents, undo)
+        settings = self.settings
+        if not snapshot.manifest.embedding:
+            # A knowledge base without vectors gets none by a removal.
+            update = settings.embed.model_copy(update={"when": "off"})
+            settings = settings.model_copy(update={"embed": update})
+        return run_index(self.root, settings, progress=progress, removals=removals)
 
     def removed(self) -> pl.DataFrame:
         """Documents that were removed and stay out: path, record, title."""

@@ -199,20 +199,23 @@ def load_settings(root: Path, overrides: list[str] | None = None) -> Settings:
     data = _read_yaml(path)
     variables = {**_read_env_file(root / ".env"), **os.environ}
     data = _expand(data, variables, path.name)
+    where = path.name
     for name, value in sorted(variables.items()):
         if name.startswith(ENVIRONMENT_PREFIX):
             keys = _keys_of_variable(name)
             if keys:
                 _assign(data, keys, _yaml_value(value.strip()))
+                where = "settings.yaml, GRAPHKB_ variables or --set"
     for override in overrides or []:
         key, separator, value = override.partition("=")
         if not separator or not key.strip():
             raise SettingsError(f"--set {override!r}: write section.key=value")
         _assign(data, key.strip().split("."), _yaml_value(value))
+        where = "settings.yaml, GRAPHKB_ variables or --set"
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
-        raise SettingsError(_explain(error, path.name)) from None
+        raise SettingsError(_explain(error, where)) from None
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
@@ -275,7 +278,10 @@ def _expand(value: Any, variables: dict[str, str], where: str) -> Any:
 
 
 def _keys_of_variable(name: str) -> list[str]:
-    """``GRAPHKB_CHUNKS_SIZE`` to [chunks, size]; other names give nothing."""
+    """``GRAPHKB_CHUNKS_SIZE`` to [chunks, size]; names of no section give nothing.
+
+    Raises SettingsError for an unknown key of a section.
+    """
     rest = name.removeprefix(ENVIRONMENT_PREFIX).lower()
     for section, field in Settings.model_fields.items():
         if rest == section:
@@ -289,6 +295,9 @@ def _keys_of_variable(name: str) -> list[str]:
             key = rest[len(section) + 1 :]
             if key in model.model_fields:
                 return [section, key]
+            if not any(other.startswith(section + "_") for other in Settings.model_fields):
+                near = _nearest((section, key))
+                raise SettingsError(f"environment variable {name}: unknown key {key!r}{near}")
     return []
 
 

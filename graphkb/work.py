@@ -33,6 +33,7 @@ class Work:
     refused: list[Refused] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     unread: list[tuple[str, str]] = field(default_factory=list)
+    remarks: dict[str, list[list[str]]] = field(default_factory=dict)
     documents: tuple[int, int, int] = (0, 0, 0)
     graph: str = ""
     embedding: Mapping[str, Any] = field(default_factory=dict)

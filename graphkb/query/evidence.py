@@ -28,6 +28,8 @@ _LEAD_WEIGHT, _FULL = 4.0, 1.5
 # A code or identifier that stands in no document cannot be answered about.
 _CODE = re.compile(r"(?=.*\d)(?=.*[a-z])[a-z0-9._\-]{3,}|[a-z0-9]+_[a-z0-9_]+")
 _UNKNOWN_CODE = 0.1
+# One that does stand there outweighs how the question is worded (“怎么处理”, “what to do”).
+_KNOWN_CODE = 0.6
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,13 @@ def measure_evidence(
     if not passages:
         return Evidence(0.0, "nothing was found")
     tokens = query_tokens(question, snapshot.dictionary)
-    for token in tokens:
-        if _CODE.fullmatch(token) and not snapshot.vocabulary.document_frequency(token):
+    codes = [token for token in tokens if _CODE.fullmatch(token)]
+    for token in codes:
+        if not snapshot.vocabulary.document_frequency(token):
             return Evidence(_UNKNOWN_CODE, f"{token} stands in no document")
     covered = word_coverage(snapshot, tokens, passages[:_PASSAGES])
+    if codes and word_coverage(snapshot, codes, passages[:_PASSAGES]) == 1:
+        covered = max(covered, _KNOWN_CODE)
     asked, told = detect_language(question), detect_language(passages[0].text)
     if found.nearest is not None and {asked, told} == {"en", "zh"}:
         similarity = found.nearest.similarity

@@ -41,6 +41,9 @@ _THEME_WORDS = frozenset(
 _REPORT_SHARE = 0.5
 _RANK_SHARE = 0.2
 _UNIT_SHARE = 0.5
+# For a question with content words a finding must share this much of them, or stand in one of
+# the three best text units.
+_LEAST_OVERLAP, _NEAR = 0.15, 1 / 3
 _UNITS = 20
 
 _POINTS, _QUOTES = 6, 5
@@ -225,6 +228,11 @@ def _points(
         )
         for index, (number, place, finding) in enumerate(findings)
         if finding["text_unit_ids"]
+        and (
+            not wanted
+            or own[index] >= _LEAST_OVERLAP
+            or any(near.get(unit_id, 0.0) >= _NEAR for unit_id in finding["text_unit_ids"])
+        )
     ]
     points.sort(key=lambda point: point[:3])
     return [

@@ -21,7 +21,8 @@ _GLOBAL = re.compile(
     r"|有哪些(?:主要|共同|重大)|(?:文档|资料|知识库|文件)(?:里|中)?(?:主要)?(?:讲|说|谈|包含|涉及)",
     re.IGNORECASE,
 )
-_INVISIBLE = {"Cf", "Cc", "Zl", "Zp"}
+# Format and control characters, line separators, and the halves of broken UTF-8.
+_INVISIBLE = {"Cf", "Cc", "Zl", "Zp", "Cs"}
 
 # A question longer than this is not read further; e5 and BM25 gain nothing from more.
 MAX_QUESTION = 8_000

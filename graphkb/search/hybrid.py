@@ -160,7 +160,9 @@ class _Legs:
             problem = f"no dense leg: {error}"
         if problem and list(self.wanted) == ["dense"]:
             raise EmbeddingError(problem)
-        if problem and "dense" in self.wanted and snapshot.settings.embed.when != "off":
+        last = snapshot.manifest.notes.get("settings", {}).get("embed", {}).get("when")
+        off = "off" in (snapshot.settings.embed.when, last)
+        if problem and "dense" in self.wanted and not off:
             self.warnings.append(problem)
 
     def _words_stand_somewhere(self) -> bool:

@@ -22,6 +22,9 @@ def read_documents(work: Work) -> dict[str, pl.DataFrame]:
     old_documents = work.table("documents")
     kept = _sources_kept(work, [source.path for source in files], hashes)
     known = set(kept["path"])
+    # What was not read of a file that is kept is said again: it is still missing.
+    work.remarks = {path: said for path, said in work.remarks.items() if path in known}
+    work.refused.extend(Refused(*item) for said in work.remarks.values() for item in said)
     same = kept.height == work.table("sources").height and len(known) == len(files)
     if kept.height and same and "removals" not in work.changed:
         return {}
@@ -35,6 +38,8 @@ def read_documents(work: Work) -> dict[str, pl.DataFrame]:
         work.warnings.extend(f"{source.path}: {note}" for note in reading.notes)
         if reading.records:
             frames.append(sources_frame(source, digest, reading))
+            if reading.refused:
+                work.remarks[source.path] = [[r.where, r.reason] for r in reading.refused]
         else:
             work.unread.append((source.path, digest))
     work.progress("read", len(files), len(files))

@@ -8,7 +8,9 @@ from graphkb.errors import UsageError
 from graphkb.query.route import MAX_QUESTION, clean_question, is_about_everything
 
 
-@pytest.mark.parametrize("question", ["", "   ", "\n", "\u200b", "\ufeff \t", "\u3000"])
+@pytest.mark.parametrize(
+    "question", ["", "   ", "\n", "\u200b", "\ufeff \t", "\u3000", "\udcff\udcfe"]
+)
 def test_a_blank_question_is_refused_with_advice(question: str) -> None:
     with pytest.raises(UsageError, match="question is empty"):
         clean_question(question)
@@ -17,6 +19,7 @@ def test_a_blank_question_is_refused_with_advice(question: str) -> None:
 def test_cleaning_keeps_words_and_cuts_endless_text() -> None:
     assert clean_question(" 谁是\u200b负责人？\n") == "谁是负责人？"
     assert clean_question("a\tb\nc") == "a b c"
+    assert clean_question("\udcff bad") == "bad"
     assert len(clean_question("a" * 50_000)) == MAX_QUESTION
 
 
