@@ -304,3 +304,33 @@ def test_l11_file_order_changes_nothing(tmp_path: Path) -> None:
         ]  # fmt: skip
 
     assert tables(list) == tables(lambda names: names[::-1])
+
+
+def test_records_that_were_not_read_are_named_in_every_run(made: Made) -> None:
+    made.put("json/lines.jsonl").index()
+    first = [item for item in made.remarks.splitlines() if "lines.jsonl:" in item]
+    assert first
+    made.index()
+    assert [item for item in made.remarks.splitlines() if "lines.jsonl:" in item] == first
+    made.put("dups/one.txt").index()
+    assert [item for item in made.remarks.splitlines() if "lines.jsonl:" in item] == first
+
+
+@pytest.mark.parametrize(
+    "question", ["Q217怎么处理？", "出现Q217应该怎么办？", "Q217出现时要做什么"]
+)
+def test_a_known_code_is_answered_however_it_is_asked(made: Made, question: str) -> None:
+    made.put(manual="遇到Q217时，应先停机，再检查绞盘的张力传感器。", other="青岚港有三座码头。")
+    answer = made.index().query(question, "hybrid")
+    assert "先停机" in answer.text
+    assert made.index().query(question.replace("217", "999"), "hybrid").refused
+
+
+def test_global_answers_to_pointed_questions_leave_out_what_is_unrelated(made: Made) -> None:
+    made.put(
+        harbour="Mara Quill founded Port Corran in 1902. Port Corran trades with Lunholm.",
+        beer="Samuel Pell studied chemistry in Leuven. Samuel Pell brews Night Heron.",
+    )
+    text = made.index().query("Who founded Port Corran?", "global").text
+    assert "Mara Quill" in text
+    assert "Leuven" not in text

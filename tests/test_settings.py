@@ -85,3 +85,19 @@ def test_variables_come_from_the_environment_or_the_env_file(
     assert load_settings(tmp_path).embed.api_key == "abc"
     monkeypatch.setenv("MY_KEY", "xyz\n")
     assert load_settings(tmp_path).embed.api_key == "xyz"
+
+
+def test_a_misspelled_environment_variable_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHKB_CHUNKS_SIZES", "5")
+    with pytest.raises(SettingsError, match=r"GRAPHKB_CHUNKS_SIZES: unknown key 'sizes'.*'size'"):
+        load_settings(tmp_path)
+    monkeypatch.delenv("GRAPHKB_CHUNKS_SIZES")
+    monkeypatch.setenv("GRAPHKB_SOMETHING_ELSE", "5")
+    assert load_settings(tmp_path) == Settings()
+
+
+def test_a_wrong_override_does_not_blame_the_file_alone(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"--set: chunks\.size"):
+        load_settings(tmp_path, ["chunks.size=abc"])
