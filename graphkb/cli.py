@@ -122,7 +122,8 @@ def index(
         terminal.print_json(result.to_dict())
     else:
         click.echo("\n".join(index_lines(result, verbose)))
-    return 1 if result.refused and not result.counts.get("documents") else 0
+    empty = result.refused and not result.counts.get("documents")
+    return 1 if empty or result.incomplete else 0
 
 
 @main.command()

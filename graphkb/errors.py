@@ -49,6 +49,28 @@ class LanguageModelError(GraphkbError):
     """The language model's endpoint failed or answered with something unusable."""
 
 
+class ModelUnusableError(LanguageModelError):
+    """No call to this model can succeed: wrong key or address, no money, a server that is down.
+
+    The run stops at once; what was paid for is kept.
+    """
+
+
+class ModelFailure(LanguageModelError):
+    """One call failed for good; others may succeed.
+
+    ``kind`` says how: ``context`` (the prompt is longer than the window), ``truncated`` (the
+    reply was cut; ``text`` holds what came), ``unparseable`` (also after one repair; ``text``
+    holds the last reply), ``empty`` (no text, such as a content filter), ``server`` (retries
+    used up), ``refused`` (this request was rejected), ``budget`` or ``deadline``.
+    """
+
+    def __init__(self, kind: str, message: str, text: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.text = text
+
+
 class MissingExtraError(GraphkbError):
     """A feature needs an optional dependency.
 

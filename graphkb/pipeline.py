@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
 from graphkb import __version__
 from graphkb.errors import InputError, StoreError
-from graphkb.settings import Settings
+from graphkb.llm.model import make_model
+from graphkb.settings import Settings, uses_model
 from graphkb.stages.documents import cut_documents, read_documents
 from graphkb.stages.graph import (
     build_graph,
@@ -41,6 +44,10 @@ from graphkb.work import Stage, Work, settings_line, settings_note
 COUNTED = (
     "documents", "text_units", "entities", "relationships", "covariates",
     "communities", "community_reports", "vectors",
+)  # fmt: skip
+
+MODEL_PARTS: tuple[Literal["extract", "resolve", "describe", "report"], ...] = (
+    "extract", "resolve", "describe", "report",
 )  # fmt: skip
 
 _NONE_REMOVED = TABLES["removals"].empty()
@@ -117,12 +124,17 @@ def run_index(
     index, LockedError when another run is active, StoreError when the output cannot be written.
     """
     output = _output_folder(root)
-    with write_lock(output):
+    with ExitStack() as stack:
+        stack.enter_context(write_lock(output))
         last = None if rebuild else read_manifest(output)
         # A rebuild never writes into tables it cannot trust: it gets a folder of its own.
         folder = last.folder if last else new_folder(output)
         store = Store(output, last.tables if last else {}, folder)
         work = Work(root, settings, store, progress, read_dictionary(root, settings))
+        if any(uses_model(settings, part) for part in MODEL_PARTS):
+            work.model = make_model(root, settings.llm)
+        if work.model:
+            stack.callback(work.model.close)
         if last:
             work.graph, work.embedding = last.graph, last.embedding
             work.remarks = dict(last.notes.get("remarks", {}))
@@ -170,7 +182,8 @@ class _Run:
             if not known:
                 work.fresh.add(stage.name)
             # Files are looked at in every run; everything else only when something changed.
-            if known and "files" not in stage.reads and not work.changed.intersection(stage.reads):
+            moved = "files" in stage.reads or work.changed.intersection(stage.reads)
+            if known and not moved and not stage.unfinished(work):
                 continue
             started = time.perf_counter()
             work.save(stage.run(work))
@@ -228,6 +241,7 @@ class _Run:
         result = IndexResult(
             self.version, counts, added, changed, removed, dict(self.seconds),
             tuple(work.refused), tuple(work.warnings), _reused(work),
+            tuple(work.incomplete), work.model.usage() if work.model else (),
         )  # fmt: skip
         self.on_commit(result)
         return result

@@ -78,16 +78,87 @@ class Chunks(Section):
         return self
 
 
+class LanguageModel(Section):
+    """The language model. Without a name none is used."""
+
+    provider: Literal["openai", "llama_cpp"] = Field(
+        "openai", description="openai: any such endpoint; llama_cpp: a GGUF file on this machine"
+    )
+    model: str = Field("", description="name sent to the endpoint, or path of a GGUF file")
+    base_url: str = Field("https://api.openai.com/v1", description="endpoint")
+    api_key: str = Field("", description="key; write ${NAME} to read an environment variable")
+    extraction_model: str = Field("", description="for text units; empty: model")
+    report_model: str = Field("", description="for reports and descriptions; empty: model")
+    answer_model: str = Field("", description="for questions; empty: model")
+    structured: Literal["auto", "schema", "json", "text"] = Field(
+        "auto", description="how JSON is asked for; auto: the strictest way the server proves to do"
+    )
+    temperature: float | None = Field(0.0, ge=0, le=2, description="null: not sent")
+    max_tokens: int = Field(0, ge=0, description="most tokens of a reply; 0: the server's default")
+    context_tokens: int = Field(
+        0, ge=0, description="the model's window; 0: found out from the server's errors"
+    )
+    concurrency: int = Field(16, ge=1, le=512, description="calls in flight")
+    requests_per_minute: int = Field(0, ge=0, description="0: no limit")
+    tokens_per_minute: int = Field(0, ge=0, description="prompt and reply tokens; 0: no limit")
+    timeout: float = Field(180, gt=0, description="seconds a reply may take")
+    connect_timeout: float = Field(10, gt=0, description="seconds a connection may take")
+    max_retries: int = Field(6, ge=0, le=50, description="for failures that can pass")
+    max_wait: float = Field(60, gt=0, description="longest wait before a retry, in seconds")
+    budget_usd: float = Field(0, ge=0, description="most a run may cost by prices; 0: no limit")
+    budget_tokens: int = Field(0, ge=0, description="most tokens a run may use; 0: no limit")
+    prices: dict[str, list[float]] = Field(
+        {}, description="USD per million tokens by model: [prompt, reply]; adds to the known ones"
+    )
+    extra_body: dict[str, Any] = Field({}, description="more fields of each request, as is")
+
+    @property
+    def configured(self) -> bool:
+        """Whether there is a model to ask."""
+        return bool(self.model)
+
+
 class Extract(Section):
     """How entities, relationships and claims are found."""
 
-    method: Literal["offline"] = Field("offline", description="offline: on this machine, no model")
+    method: Literal["auto", "offline", "llm", "hybrid"] = Field(
+        "auto",
+        description="auto: llm where a model is configured, else offline; hybrid: the model for "
+        "the text units where it pays most",
+    )
+    entity_types: list[str] = Field(
+        [], description="types the model may give; empty: the common ones, in prompts/"
+    )
+    max_gleanings: int = Field(0, ge=0, le=5, description="times the model is asked for more")
+    hybrid_share: float = Field(
+        0.3, ge=0, le=1, description="share of text units the model reads under hybrid"
+    )
     claims: bool = Field(True, description="also extract claims (dated or quantified sentences)")
     mine_terms: bool = Field(True, description="find new Chinese words by their use in the corpus")
     min_term_frequency: int = Field(
         5, ge=2, description="occurrences a new Chinese word needs to be mined"
     )
     workers: int = Field(0, ge=0, description="processes; 0 means one for each processor")
+
+
+class Resolve(Section):
+    """Which names mean the same entity."""
+
+    method: Literal["rules", "llm"] = Field(
+        "rules", description="rules: on this machine; llm: the model also judges likely pairs"
+    )
+    batch_size: int = Field(20, ge=1, le=200, description="pairs a request")
+
+
+class Describe(Section):
+    """Descriptions of entities and relationships."""
+
+    method: Literal["auto", "offline", "llm"] = Field(
+        "auto", description="auto: llm where a model is configured, for descriptions too long"
+    )
+    max_tokens: int = Field(
+        300, ge=50, description="longer collected descriptions are merged into this many tokens"
+    )
 
 
 class Cluster(Section):
@@ -101,6 +172,17 @@ class Cluster(Section):
 class Report(Section):
     """Community reports."""
 
+    method: Literal["auto", "offline", "llm"] = Field(
+        "auto", description="auto: llm where a model is configured, else offline"
+    )
+    model_share: float = Field(
+        0.1,
+        ge=0,
+        description="most reports the model writes, as a share of text units, largest communities "
+        "first; the rest quote the documents",
+    )
+    max_input_tokens: int = Field(2500, ge=200, description="evidence shown for one report")
+    max_report_tokens: int = Field(800, ge=100, description="length of a report by the model")
     max_sentences: int = Field(6, ge=1, description="sentences in a summary")
     max_findings: int = Field(6, ge=1, description="findings in a report")
     min_size: int = Field(2, ge=1, description="smaller communities get no report")
@@ -122,6 +204,11 @@ class Embed(Section):
     batch_size: int = Field(32, ge=1, le=2048, description="texts a request")
     query_prefix: str = Field("", description="put before questions (openai provider)")
     passage_prefix: str = Field("", description="put before text units (openai provider)")
+    max_text_tokens: int = Field(
+        0, ge=0, description="longer texts are shortened; 0: only when the endpoint refuses them"
+    )
+    concurrency: int = Field(8, ge=1, le=256, description="requests in flight (openai provider)")
+    max_retries: int = Field(4, ge=0, le=50, description="for failures that can pass")
     timeout: float = Field(60, gt=0, description="seconds a request may take")
 
 
@@ -138,6 +225,16 @@ class Search(Section):
     weights: dict[Literal["lexical", "dense", "graph"], float] = Field(
         {}, description="fixed weights by leg; empty: weights fitted to each question"
     )
+    rewrite: bool = Field(
+        True, description="with a history, first make the question stand alone (by the model)"
+    )
+    multi_query: int = Field(
+        0, ge=0, le=8, description="further wordings by the model, beside the question itself"
+    )
+    hyde: bool = Field(False, description="also search with a hypothetical answer by the model")
+    translate: bool = Field(
+        False, description="also search in the documents' other language, worded by the model"
+    )
 
 
 class LocalSearch(Section):
@@ -148,6 +245,9 @@ class LocalSearch(Section):
     text_unit_prop: float = Field(0.5, ge=0, le=1, description="share of the budget for text")
     community_prop: float = Field(0.15, ge=0, le=1, description="share for community reports")
     max_context_tokens: int = Field(12000, ge=200, description="token budget of the context")
+    conversation_history_max_turns: int = Field(
+        5, ge=0, description="turns of the conversation that the model is shown"
+    )
 
 
 class GlobalSearch(Section):
@@ -155,12 +255,49 @@ class GlobalSearch(Section):
 
     community_level: int = Field(2, ge=0, description="leaf cover of the hierarchy at this level")
     max_context_tokens: int = Field(12000, ge=200, description="token budget of the context")
+    map_input_tokens: int = Field(4000, ge=200, description="reports shown in one map call")
     max_reports: int = Field(200, ge=1, description="most reports read for one question")
+    max_map_calls: int = Field(8, ge=1, description="most map calls for one question")
+    map_max_tokens: int = Field(800, ge=50, description="length of a map call's reply")
+    reduce_max_tokens: int = Field(2000, ge=50, description="length of the answer")
+    concurrency: int = Field(32, ge=1, description="map calls in flight")
+    dynamic_selection: bool = Field(
+        False, description="rate reports from the top and follow only relevant branches"
+    )
+
+
+class DriftSearch(Section):
+    """The drift method: a first answer from reports, then local steps for what it leaves open."""
+
+    primer_reports: int = Field(8, ge=1, description="reports the first answer is made from")
+    follow_ups: int = Field(3, ge=1, le=20, description="open questions followed at each step")
+    depth: int = Field(2, ge=1, le=5, description="steps of open questions")
+    max_context_tokens: int = Field(4000, ge=200, description="token budget of one step")
+
+
+class LazySearch(Section):
+    """The lazy method: best-first over communities and text units, without reports."""
+
+    relevance_budget: int = Field(
+        60, ge=1, description="text units that may be rated for one question"
+    )
+    batch_size: int = Field(10, ge=1, le=50, description="text units rated in one call")
+    max_context_tokens: int = Field(6000, ge=200, description="token budget of the context")
 
 
 class AnswerSettings(Section):
     """How answers are put together."""
 
+    method: Literal["auto", "extractive", "llm"] = Field(
+        "auto", description="auto: llm where a model is configured, else extractive"
+    )
+    response_type: str = Field(
+        "", description="form of the answer, such as a single paragraph; empty: as needed"
+    )
+    max_tokens: int = Field(1500, ge=50, description="length of an answer by the model")
+    deadline: float = Field(
+        120, gt=0, description="seconds a question may take; then what is known is answered"
+    )
     max_sentences: int = Field(6, ge=1, description="sentences in an extractive answer")
     refusal_threshold: float = Field(
         0.4, ge=0, le=1, description="below this evidence the answer is a refusal"
@@ -173,17 +310,42 @@ class Settings(Section):
     input: Input = Field(Input(), description="What is read")
     text: Text = Field(Text(), description="Words and names")
     chunks: Chunks = Field(Chunks(), description="How documents are cut into text units")
+    llm: LanguageModel = Field(
+        LanguageModel(), description="Language model; without llm.model none is used"
+    )
     extract: Extract = Field(Extract(), description="Entities, relationships and claims")
+    resolve: Resolve = Field(Resolve(), description="Which names mean the same entity")
+    describe: Describe = Field(Describe(), description="Descriptions of entities")
     cluster: Cluster = Field(Cluster(), description="Communities (hierarchical Leiden)")
     report: Report = Field(Report(), description="Community reports")
     embed: Embed = Field(Embed(), description="Vectors of text units")
     search: Search = Field(Search(), description="Retrieval legs and how they are joined")
     local_search: LocalSearch = Field(LocalSearch(), description="The local query method")
     global_search: GlobalSearch = Field(GlobalSearch(), description="The global query method")
+    drift_search: DriftSearch = Field(DriftSearch(), description="The drift query method")
+    lazy_search: LazySearch = Field(LazySearch(), description="The lazy query method")
     answer: AnswerSettings = Field(AnswerSettings(), description="How answers are put together")
     parquet: Literal["auto", "always", "off"] = Field(
         "auto", description="Parquet files beside the store; auto stops above 200,000 text units"
     )
+
+
+def uses_model(
+    settings: Settings, section: Literal["extract", "resolve", "describe", "report", "answer"]
+) -> bool:
+    """Whether the model does the work of this section (wholly, or in part under hybrid).
+
+    Raises SettingsError when the section asks for a model and none is configured.
+    """
+    method = getattr(settings, section).method
+    if method == "auto":
+        return settings.llm.configured
+    if method in ("llm", "hybrid") and not settings.llm.configured:
+        raise SettingsError(
+            f"{section}.method: {method} needs a language model; "
+            "set llm.model (and llm.base_url, llm.api_key)"
+        )
+    return method in ("llm", "hybrid")
 
 
 def load_settings(root: Path, overrides: list[str] | None = None) -> Settings:

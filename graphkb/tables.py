@@ -117,6 +117,17 @@ TABLES: dict[str, Table] = {
         },
         key=("term",),
     ),
+    "extractions": Table(
+        {
+            "text_unit_id": (_TEXT, "text_units.id"),
+            "method": (_TEXT, "offline or llm: what the unit's evidence was found by"),
+            "status": (_TEXT, "done, partial (cut reply), failed or budget: asked again next run"),
+            "reason": (_TEXT, "why it is not done, or null"),
+            "repaired": (_INT, "records mended"),
+            "dropped": (_INT, "records left out, such as names that the text does not hold"),
+        },
+        key=("text_unit_id",),
+    ),
     "mention_evidence": Table(
         {
             "text_unit_id": (_TEXT, "text_units.id"),

@@ -95,13 +95,41 @@ class Step:
 
 
 @dataclass(frozen=True)
+class StepUsage:
+    """What the model calls of one step cost: ``extract``, ``report``, ``answer`` and so on.
+
+    ``calls`` are requests answered and paid for, ``cached`` those answered from the cache,
+    ``retries`` requests that failed and were sent again, ``repaired`` replies that had to be
+    asked for again with the error shown, ``failed`` calls given up. ``price`` in USD is None
+    when the model's price is not known; ``seconds`` is time in calls, summed over all of them.
+    """
+
+    step: str
+    model: str
+    calls: int = 0
+    cached: int = 0
+    retries: int = 0
+    repaired: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    price: float | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
 class Usage:
-    """What an answer cost. Without a model ``calls`` and tokens are zero."""
+    """What an answer cost. Without a model ``calls`` and tokens are zero.
+
+    ``price`` in USD is None without a known price; ``steps`` has the model calls by step.
+    """
 
     seconds: float
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    price: float | None = None
+    steps: tuple[StepUsage, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,13 +154,26 @@ class Passage:
 
 
 @dataclass(frozen=True)
+class Point:
+    """Something a model found while reading for a question; ``score`` is 0 to 100.
+
+    ``passages`` are places in ``Context.passages`` that it rests on.
+    """
+
+    text: str
+    score: float
+    passages: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Context:
     """What a query method found: evidence passages best first, and graph rows beside them.
 
     ``evidence`` in [0, 1] says how well the question is covered; below the refusal threshold
     the answer is a refusal; ``foreign`` when the best passage is in another language than the
     question. ``entities``, ``relationships``, ``claims`` and ``reports`` are
-    plain rows for display and for prompts.
+    plain rows for display and for prompts. ``points`` are what a model gathered from reports
+    or steps, best first.
     """
 
     method: str
@@ -144,6 +185,7 @@ class Context:
     relationships: tuple[Mapping[str, Any], ...] = ()
     claims: tuple[Mapping[str, Any], ...] = ()
     reports: tuple[Mapping[str, Any], ...] = ()
+    points: tuple[Point, ...] = ()
     trace: tuple[Step, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -190,7 +232,8 @@ class IndexResult:
     """What one index run did. ``version`` is the committed knowledge-base version.
 
     ``reused`` is the share of ``communities`` and ``reports`` whose rows are those of the version
-    before, column for column; empty when there was none.
+    before, column for column; empty when there was none. ``incomplete`` names work that the
+    model could not do and what stands in for it: the next run tries just that again.
     """
 
     version: int
@@ -202,6 +245,8 @@ class IndexResult:
     refused: tuple[Refused, ...] = ()
     warnings: tuple[str, ...] = ()
     reused: Mapping[str, float] = field(default_factory=dict)
+    incomplete: tuple[str, ...] = ()
+    usage: tuple[StepUsage, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The same fields as plain JSON values."""

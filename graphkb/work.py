@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from graphkb.llm.model import Model
 from graphkb.settings import Settings
 from graphkb.store.lance import Store
 from graphkb.store.manifest import Manifest
@@ -37,6 +38,13 @@ class Work:
     documents: tuple[int, int, int] = (0, 0, 0)
     graph: str = ""
     embedding: Mapping[str, Any] = field(default_factory=dict)
+    model: Model | None = None
+    incomplete: list[str] = field(default_factory=list)
+
+    def asked_model(self) -> Model:
+        """The model of a stage that needs one."""
+        assert self.model is not None, "uses_model() says whether there is one"
+        return self.model
 
     def table(self, name: str) -> pl.DataFrame:
         """A table as it stands in this run."""
@@ -65,7 +73,11 @@ class Work:
 
 @dataclass(frozen=True)
 class Stage:
-    """One step. ``settings`` are the sections that change its result; ``revision`` its code."""
+    """One step. ``settings`` are the sections that change its result; ``revision`` its code.
+
+    ``also`` gives more that its result depends on, such as the model and the prompts of a stage
+    that asks one. ``unfinished`` is true when the last run left work that can be done now.
+    """
 
     name: str
     reads: tuple[str, ...]
@@ -73,6 +85,8 @@ class Stage:
     settings: tuple[str, ...]
     run: Callable[[Work], Mapping[str, pl.DataFrame]]
     revision: int = 1
+    also: Callable[[Work], tuple[str, ...]] = lambda work: ()
+    unfinished: Callable[[Work], bool] = lambda work: False
 
     def fingerprint(self, work: Work) -> str:
         """Hash of everything but its tables that the stage's result depends on."""
@@ -83,7 +97,8 @@ class Stage:
         }
         if "text" in dumped:
             dumped["text"] = list(work.dictionary)
-        return content_hash(self.name, str(self.revision), json.dumps(dumped, sort_keys=True))
+        parts = (str(self.revision), json.dumps(dumped, sort_keys=True), *self.also(work))
+        return content_hash(self.name, *parts)
 
 
 def _numbered(name: str, frame: pl.DataFrame, old: pl.DataFrame) -> pl.DataFrame:
@@ -106,7 +121,8 @@ def _numbered(name: str, frame: pl.DataFrame, old: pl.DataFrame) -> pl.DataFrame
 def settings_note(settings: Settings) -> dict[str, Any]:
     """Settings as the manifest keeps them: plain values, keys hidden."""
     note = settings.model_dump(mode="json")
-    note["embed"]["api_key"] = "set" if settings.embed.api_key else ""
+    for section in ("embed", "llm"):
+        note[section]["api_key"] = "set" if note[section]["api_key"] else ""
     return note
 
 

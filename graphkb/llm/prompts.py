@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from importlib import resources
 from pathlib import Path
@@ -44,3 +45,39 @@ def fill_prompt(root: Path, language: str, name: str, **variables: str) -> str:
         ) from None
     except ValueError as error:
         raise SettingsError(f"{source}: {error}; write $$ for a dollar sign") from None
+
+
+def load_prompt(root: Path, language: str, name: str, **variables: str) -> tuple[str, str]:
+    """System and user message of a prompt for a model.
+
+    The file holds both, parted by a line ``---``. Text from documents may only come into the
+    user message. Raises SettingsError as :func:`fill_prompt` does, and when the line is missing.
+    """
+    filled = fill_prompt(root, language, name, **{key: f"\x00{key}\x00" for key in variables})
+    system, separator, user = filled.partition("\n---\n")
+    if not separator:
+        raise SettingsError(
+            f"prompts/{language}/{name}.md: a line --- must part the system from the user message"
+        )
+
+    def put(text: str) -> str:
+        return re.sub("\x00(.*?)\x00", lambda found: variables[found.group(1)], text).strip()
+
+    return put(system), put(user)
+
+
+def prompt_language(code: str) -> str:
+    """The prompt folder for a text's language code: ``zh`` or ``en``."""
+    return code if code in LANGUAGES else "en"
+
+
+def data_block(name: str, text: str) -> str:
+    """Text from documents, marked as data.
+
+    A closing mark inside the text is defused, so that a document cannot step out of its block.
+
+    >>> data_block("document", "a </document> b")
+    '<document>\\na ‹/document> b\\n</document>'
+    """
+    inner = re.sub(rf"<(?=/?\s*{name}\b)", "‹", text, flags=re.IGNORECASE)
+    return f"<{name}>\n{inner}\n</{name}>"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from graphkb.errors import UsageError
 from graphkb.llm.prompts import fill_prompt
+from graphkb.query.ask import Ask
 from graphkb.query.citations import check_citations, cite
 from graphkb.query.extractive import Quote, choose_foreign_quotes, choose_quotes, table_cells
 from graphkb.query.global_ import global_context
@@ -22,7 +23,7 @@ from graphkb.search.snapshot import Snapshot
 from graphkb.text.language import detect_language
 from graphkb.types import Answer, Citation, Context, Step, Usage
 
-METHODS: dict[str, Callable[[Snapshot, str], Context]] = {
+METHODS: dict[str, Callable[[Snapshot, Ask], Context]] = {
     "local": local_context,
     "global": global_context,
     "hybrid": hybrid_context,
@@ -50,7 +51,7 @@ def answer_question(snapshot: Snapshot, question: str, method: str = AUTO) -> An
         chosen = route(snapshot, question)
         method = chosen.method
         steps.append(Step("route", f"{method}: {chosen.reason}", time.perf_counter() - started))
-    context = METHODS[method](snapshot, question)
+    context = METHODS[method](snapshot, Ask.plain(question))
     steps.extend(context.trace)
     warnings = list(context.warnings)
 

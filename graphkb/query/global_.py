@@ -20,6 +20,7 @@ import polars as pl
 
 from graphkb.errors import NotIndexedError
 from graphkb.graph.communities import leaf_cover
+from graphkb.query.ask import Ask
 from graphkb.query.evidence import Evidence, measure_evidence
 from graphkb.query.extractive import choose_quotes
 from graphkb.query.pack import fit, passage_cost
@@ -59,8 +60,9 @@ class _Point:
     score: float
 
 
-def global_context(snapshot: Snapshot, question: str) -> Context:
+def global_context(snapshot: Snapshot, ask: Ask) -> Context:
     """The best findings of the community reports, each as sentences of its text units."""
+    question = ask.search
     started = time.perf_counter()
     options = snapshot.settings.global_search
     reports = _cover_reports(snapshot, options.community_level, options.max_reports)

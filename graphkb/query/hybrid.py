@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphkb.query.ask import Ask
 from graphkb.query.evidence import measure_evidence
 from graphkb.query.pack import fit, passage_cost
 from graphkb.search.hybrid import retrieve
@@ -12,8 +13,9 @@ from graphkb.types import Context, Step
 _UNITS = 12
 
 
-def hybrid_context(snapshot: Snapshot, question: str) -> Context:
+def hybrid_context(snapshot: Snapshot, ask: Ask) -> Context:
     """Fused text units within ``local_search.max_context_tokens``."""
+    question = ask.search
     found = retrieve(snapshot, question, _UNITS)
     rows = snapshot.units(unit.text_unit_id for unit in found.units)
     scores = {unit.text_unit_id: unit.score for unit in found.units}

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from graphkb.query.ask import Ask
 from graphkb.query.evidence import measure_evidence
 from graphkb.query.pack import fit, passage_cost, row_cost
 from graphkb.search.hybrid import Retrieval, retrieve
@@ -25,8 +26,9 @@ _MENTION_SHARE = 0.3
 Rows = list[Mapping[str, Any]]
 
 
-def local_context(snapshot: Snapshot, question: str) -> Context:
+def local_context(snapshot: Snapshot, ask: Ask) -> Context:
     """Entities, relationships, claims, reports and text units around the question."""
+    question = ask.search
     options = snapshot.settings.local_search
     found = retrieve(snapshot, question, _UNITS)
     unit_ids = [unit.text_unit_id for unit in found.units]

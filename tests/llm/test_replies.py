@@ -2,66 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from model_server import ModelServer, Play, model_server, said
 
 from graphkb.errors import LanguageModelError, StoreError
 from graphkb.llm.cache import Reply, ReplyCache, Request
 from graphkb.llm.client import ChatClient
 
-Play = Callable[[dict[str, Any]], tuple[int, dict[str, Any]]]
-
-
-def said(text: str, finish_reason: str = "stop") -> tuple[int, dict[str, Any]]:
-    choice = {
-        "index": 0, "finish_reason": finish_reason,
-        "message": {"role": "assistant", "content": text},
-    }  # fmt: skip
-    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-    return 200, {"id": "x", "object": "chat.completion", "created": 0, "model": "m",
-                 "choices": [choice], "usage": usage}  # fmt: skip
-
-
-class Server:
-    def __init__(self) -> None:
-        self.requests: list[dict[str, Any]] = []
-        self.play: Play = lambda body: said("echo: " + body["messages"][-1]["content"])
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.requests.append(body)
-                status, data = outer.play(body)
-                payload = json.dumps(data).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(payload)))
-                self.end_headers()
-                self.wfile.write(payload)
-
-            def log_message(self, *arguments: object) -> None:
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
-
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server()
-    yield server
-    server.http.shutdown()
-    server.http.server_close()
+def server() -> Iterator[ModelServer]:
+    with model_server() as server:
+        yield server
 
 
 @pytest.fixture
@@ -71,12 +29,12 @@ def cache(tmp_path: Path) -> Iterator[ReplyCache]:
     cache.close()
 
 
-def request(server: Server, text: str = "陈明是谁？", **options: Any) -> Request:
+def request(server: ModelServer, text: str = "陈明是谁？", **options: Any) -> Request:
     return Request(server.url, "m", (("system", "be short"), ("user", text)), options)
 
 
 def test_the_same_request_is_paid_for_once_even_by_a_new_process(
-    server: Server, cache: ReplyCache, tmp_path: Path
+    server: ModelServer, cache: ReplyCache, tmp_path: Path
 ) -> None:
     first = ChatClient(cache).complete(request(server))
     assert (first.text, first.cached, first.prompt_tokens) == ("echo: 陈明是谁？", False, 7)
@@ -87,7 +45,7 @@ def test_the_same_request_is_paid_for_once_even_by_a_new_process(
     assert len(server.requests) == 1
 
 
-def test_everything_that_can_change_a_reply_changes_the_key(server: Server) -> None:
+def test_everything_that_can_change_a_reply_changes_the_key(server: ModelServer) -> None:
     base = request(server, temperature=0)
     others = [
         replace(base, base_url="http://other/v1"),
@@ -112,7 +70,7 @@ def test_everything_that_can_change_a_reply_changes_the_key(server: Server) -> N
     ],
 )
 def test_cut_and_empty_replies_are_returned_but_never_kept(
-    server: Server, cache: ReplyCache, play: Play
+    server: ModelServer, cache: ReplyCache, play: Play
 ) -> None:
     server.play = play
     client = ChatClient(cache)
@@ -132,7 +90,7 @@ def test_cut_and_empty_replies_are_returned_but_never_kept(
     ],
 )
 def test_failures_name_the_endpoint_and_are_not_kept(
-    server: Server, cache: ReplyCache, play: Play, message: str
+    server: ModelServer, cache: ReplyCache, play: Play, message: str
 ) -> None:
     server.play = play
     with pytest.raises(LanguageModelError, match=message) as caught:
@@ -141,7 +99,7 @@ def test_failures_name_the_endpoint_and_are_not_kept(
     assert cache.stats() == []
 
 
-def test_stats_export_drop_and_clear(server: Server, cache: ReplyCache) -> None:
+def test_stats_export_drop_and_clear(server: ModelServer, cache: ReplyCache) -> None:
     client = ChatClient(cache)
     client.complete(request(server, "一"))
     client.complete(request(server, "two"))
@@ -157,7 +115,7 @@ def test_stats_export_drop_and_clear(server: Server, cache: ReplyCache) -> None:
 
 
 def test_a_reply_is_on_disk_before_it_is_returned(
-    server: Server, cache: ReplyCache, tmp_path: Path
+    server: ModelServer, cache: ReplyCache, tmp_path: Path
 ) -> None:
     ChatClient(cache).complete(request(server))
     other = sqlite3.connect(tmp_path / "llm.sqlite")
