@@ -7,13 +7,13 @@ embedded in windows whose vectors are averaged.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from graphkb.embed import Vectors
+from graphkb.embed import Made, Vectors
 from graphkb.errors import EmbeddingError
 
 DIMENSION = 384
@@ -41,6 +41,16 @@ class BuiltinEmbedder:
 
     provider = "builtin"
     model = "multilingual-e5-small"
+    dimension = DIMENSION
+
+    def __init__(self, batch_size: int = 32) -> None:
+        self._batch_size = batch_size
+
+    def embed_many(self, texts: Sequence[str]) -> Iterator[Made]:
+        """Vectors batch by batch, in order."""
+        for start in range(0, len(texts), self._batch_size):
+            batch = texts[start : start + self._batch_size]
+            yield Made(tuple(range(start, start + len(batch))), self.embed_passages(batch))
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """float32 [n, 384], unit rows."""

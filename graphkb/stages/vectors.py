@@ -1,45 +1,85 @@
-"""Text units to vectors: pruned before the first commit, completed before the second."""
+"""Text units to vectors: pruned before the first commit, completed before the second.
+
+Vectors of another model stay in use until those of the new one are complete.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import closing
 
 import numpy as np
 import polars as pl
 
+from graphkb.embed import Embedder, Vectors, make_embedder
+from graphkb.embed.cache import VectorCache, vector_key
+from graphkb.errors import EmbeddingError
 from graphkb.tables import TABLES, content_hash
+from graphkb.text.tokens import truncate_tokens
 from graphkb.work import Stage, Work
 
-EMBED = Stage("embed_units", ("text_units",), ("vectors",), ("embed",), lambda work: {})
+_NAMED = 3
 
 
-def _passages(units: pl.DataFrame) -> pl.DataFrame:
-    """What is embedded for each text unit: its context, a line end, its text; and its hash."""
-    texts = [f"{c}\n{t}" if c else t for c, t in zip(units["context"], units["text"], strict=True)]
+def _model_of_vectors(work: Work) -> tuple[str, ...]:
+    """What can change a text's vector; where the endpoint is and its key cannot."""
+    options = work.settings.embed
+    if options.provider == "builtin":
+        return ("builtin",)
+    return (options.provider, options.model, options.passage_prefix)
+
+
+EMBED = Stage(
+    "embed_units", ("text_units",), ("vectors",), (), lambda work: {}, also=_model_of_vectors
+)
+
+
+def _passages(work: Work, units: pl.DataFrame) -> pl.DataFrame:
+    """What is embedded for each text unit: its context, a line end, its text, not longer than
+    ``embed.max_text_tokens``; its hash; and whether it was ``shortened``."""
+    limit = work.settings.embed.max_text_tokens
+    whole = [f"{c}\n{t}" if c else t for c, t in zip(units["context"], units["text"], strict=True)]
+    # No token is shorter than a byte, so most texts need no counting.
+    cut = [
+        truncate_tokens(text, limit) if limit and len(text.encode()) > limit else text
+        for text in whole
+    ]
     return pl.DataFrame(
         {
             "id": units["id"],
-            "passage": texts,
-            "text_hash": [content_hash(text) for text in texts],
+            "passage": cut,
+            "text_hash": [content_hash(text) for text in cut],
             "language": units["language"],
+            "shortened": [text != long for text, long in zip(cut, whole, strict=True)],
         },
-        schema=dict.fromkeys(("id", "passage", "text_hash", "language"), pl.String),
+        schema=dict.fromkeys(("id", "passage", "text_hash", "language"), pl.String)
+        | {"shortened": pl.Boolean},
     )
 
 
+def _same_model(work: Work) -> bool:
+    return work.embedding.get("fingerprint") == EMBED.fingerprint(work)
+
+
+def _reusable(work: Work) -> pl.DataFrame:
+    """Stored vectors that the model of the settings made."""
+    return work.table("vectors") if _same_model(work) else TABLES["vectors"].empty()
+
+
 def prune_vectors(work: Work) -> None:
-    """Before the first commit: drop vectors of units that are gone, changed or of another model."""
+    """Before the first commit: drop vectors of units that are gone or changed, and all of them
+    when there are to be none."""
     old = work.table("vectors")
     if not old.height:
         return
-    options = work.settings.embed
-    same_model = work.embedding.get("fingerprint") == EMBED.fingerprint(work)
-    if options.when == "off" or not same_model:
-        if not same_model and options.when != "off":
-            work.warnings.append("the embedding settings changed: all vectors are made again")
+    if work.settings.embed.when == "off":
         work.embedding = {}
         kept = old.clear()
-    elif "text_units" in work.changed:
-        passages = _passages(work.table("text_units")).select("id", "text_hash")
+    elif "text_units" in work.changed or not _same_model(work):
+        passages = _passages(work, work.table("text_units")).select("id", "text_hash")
         kept = old.join(passages, on=["id", "text_hash"], how="semi")
+        if kept.height == old.height:
+            return
     else:
         return
     if work.store.write("vectors", kept, work.embedding.get("dimension") or _width(old)):
@@ -53,62 +93,56 @@ def _width(vectors: pl.DataFrame) -> int:
 
 def passages_to_embed(work: Work, new: pl.DataFrame, kept: pl.DataFrame) -> list[str]:
     """Texts whose vector is neither stored nor cached, of new and of kept text units."""
-    from graphkb.embed import make_embedder
-    from graphkb.embed.cache import VectorCache, vector_key
-
     options = work.settings.embed
     if options.when == "off":
         return []
-    same_model = work.embedding.get("fingerprint") == EMBED.fingerprint(work)
-    stored = work.table("vectors") if same_model else TABLES["vectors"].empty()
-    missing = pl.concat(
-        [_passages(new), _passages(kept).join(stored, on=["id", "text_hash"], how="anti")]
-    )
+    passages = _passages(work, kept).join(_reusable(work), on=["id", "text_hash"], how="anti")
+    missing = pl.concat([_passages(work, new), passages])
     embedder = make_embedder(options)
     texts = {vector_key(embedder, options.passage_prefix, t): t for t in missing["passage"]}
     if (work.root / "cache" / VectorCache.file_name).is_file():
-        cache = VectorCache(work.root / "cache")
-        known = cache.get(list(texts))
-        cache.close()
+        with closing(VectorCache(work.root / "cache")) as cache:
+            known = cache.get(list(texts))
         texts = {key: text for key, text in texts.items() if key not in known}
     return list(texts.values())
 
 
 def embed_units(work: Work) -> bool:
-    """Embed text units that have no vector yet; False when none is missing."""
-    from graphkb.embed import make_embedder
-    from graphkb.embed.cache import VectorCache, vector_key
+    """Embed text units that have no vector yet; False when none was made.
 
+    A text that the model cannot embed is left without a vector, with a warning, and tried again
+    in the next run. Raises EmbeddingError when the endpoint fails; the stored vectors stay.
+    """
     prune_vectors(work)
-    options = work.settings.embed
-    old = work.table("vectors")
-    if old.height == work.table("text_units").height and work.embedding:
-        return False
-    passages = _passages(work.table("text_units"))
+    passages = _passages(work, work.table("text_units"))
+    old = _reusable(work).join(passages, on=["id", "text_hash"], how="semi")
     missing = passages.join(old, on=["id", "text_hash"], how="anti")
     if not missing.height:
         return False
-    embedder = make_embedder(options)
-    cache = VectorCache(work.root / "cache")
-    keys = [vector_key(embedder, options.passage_prefix, text) for text in missing["passage"]]
-    known = cache.get(keys)
-    todo = [(k, t) for k, t in zip(keys, missing["passage"], strict=True) if k not in known]
-    # Texts of like length together: a batch costs what its longest text costs.
-    todo = sorted(dict(todo).items(), key=lambda item: (len(item[1]), item[0]))
-    done = missing.height - len(todo)
-    work.progress("embed", done, missing.height)
-    for start in range(0, len(todo), options.batch_size):
-        batch = todo[start : start + options.batch_size]
-        vectors = embedder.embed_passages([text for _, text in batch])
-        cache.put([key for key, _ in batch], vectors)
-        known.update(zip((key for key, _ in batch), vectors, strict=True))
-        work.progress("embed", min(done + start + len(batch), missing.height), missing.height)
-    cache.close()
-    made = missing.select("id", "text_hash", "language").with_columns(
-        pl.Series("vector", np.stack([known[key] for key in keys])).cast(pl.List(pl.Float32))
-    )
-    dimension = _width(made)
+    outdated = work.embedding if work.embedding and not _same_model(work) else None
+    embedder = make_embedder(work.settings.embed)
+    with closing(VectorCache(work.root / "cache")) as cache:
+        filling = _Filling(work, embedder, cache, _width(old) if old.height else 0)
+        try:
+            made = filling.vectors_of(missing)
+            if old.height and made.height and _width(made) != _width(old):
+                work.warnings.append(
+                    f"{embedder.model} now makes vectors of {_width(made)} numbers, those "
+                    f"stored have {_width(old)}: all vectors are made again"
+                )
+                old, made = old.clear(), filling.vectors_of(passages)
+        except EmbeddingError as error:
+            if outdated is None:
+                raise
+            stay = f"the vectors of {outdated['provider']}/{outdated['model']} stay in use"
+            raise EmbeddingError(f"{error}; {stay}") from error
+    filling.warn()
+    if not made.height:
+        return False
+    if outdated is not None:
+        work.warnings.append("the embedding settings changed: all vectors were made again")
     frame = pl.concat([old, made.select(old.columns)])
+    dimension = _width(frame)
     if work.store.write("vectors", frame, dimension):
         work.changed.add("vectors")
     work.loaded["vectors"] = TABLES["vectors"].conform(frame)
@@ -117,5 +151,81 @@ def embed_units(work: Work) -> bool:
         "model": embedder.model,
         "dimension": dimension,
         "fingerprint": EMBED.fingerprint(work),
+        "base_url": work.settings.embed.base_url,
+        "query_prefix": work.settings.embed.query_prefix,
     }
     return True
+
+
+class _Filling:
+    """Gets vectors from the cache and the embedder, keeps each new one as it comes, and remembers
+    which texts were in trouble. ``width`` is that of the stored vectors, 0 where there are none."""
+
+    def __init__(self, work: Work, embedder: Embedder, cache: VectorCache, width: int) -> None:
+        self._work, self._embedder, self._cache, self._width = work, embedder, cache, width
+        self._ids: dict[str, str] = {}
+        self._shortened: set[str] = set()
+        self._halved: set[str] = set()
+        self._refused: dict[str, str] = {}
+
+    def vectors_of(self, passages: pl.DataFrame) -> pl.DataFrame:
+        """id, text_hash, language and vector of the passages that have one."""
+        prefix = self._work.settings.embed.passage_prefix
+        keys = [vector_key(self._embedder, prefix, text) for text in passages["passage"]]
+        texts = dict(zip(keys, passages["passage"], strict=True))
+        self._ids.update(zip(passages["id"], keys, strict=True))
+        self._shortened.update(passages.filter("shortened")["id"])
+        known = self._cache.get(list(texts))
+        while todo := self._todo(texts, known):
+            self._embed(todo, texts, known)
+        has = [key in known and key not in self._refused for key in keys]
+        stacked = [known[key] for key, there in zip(keys, has, strict=True) if there]
+        frame = passages.filter(pl.Series(has, dtype=pl.Boolean))
+        vectors = pl.Series("vector", np.stack(stacked)) if stacked else pl.Series("vector", [])
+        return frame.select(
+            "id", "text_hash", "language", vectors.cast(pl.List(pl.Float32)).alias("vector")
+        )
+
+    def _todo(self, texts: Mapping[str, str], known: Mapping[str, Vectors]) -> list[str]:
+        """Keys of the texts to embed, shortest first: a batch costs what its longest text costs."""
+        width = self._embedder.dimension or self._width
+        open_keys = sorted(texts.keys() - self._refused.keys(), key=lambda k: (len(texts[k]), k))
+        todo = [key for key in open_keys if key not in known or len(known[key]) != width > 0]
+        # Cached vectors are not trusted before the endpoint has shown what it makes now.
+        return todo or ([] if width else open_keys[:1])
+
+    def _embed(self, todo: list[str], texts: Mapping[str, str], known: dict[str, Vectors]) -> None:
+        done = len(texts) - len(todo)
+        self._work.progress("embed", done, len(texts))
+        for made in self._embedder.embed_many([texts[key] for key in todo]):
+            keys = [todo[place] for place in made.places]
+            self._cache.put(keys, made.vectors)
+            known.update(zip(keys, made.vectors, strict=True))
+            self._halved.update(todo[place] for place in made.halved)
+            self._refused.update((todo[place], reason) for place, reason in made.refused.items())
+            done += len(made.places) + len(made.refused)
+            self._work.progress("embed", done, len(texts))
+
+    def warn(self) -> None:
+        """Say what was shortened, what was cut in parts and what has no vector, and where."""
+        limit = self._work.settings.embed.max_text_tokens
+        if self._shortened:
+            self._say(self._shortened, f"shortened to {limit} tokens before embedding")
+        if halved := {i for i, key in self._ids.items() if key in self._halved}:
+            self._say(halved, "too long for the embedding model, their vector is that of parts")
+        if refused := {i for i, key in self._ids.items() if key in self._refused}:
+            reason = next(iter(self._refused.values()))
+            self._say(
+                refused, f"without a vector ({reason}); words find them, the next run tries again"
+            )
+
+    def _say(self, ids: Collection[str], what: str) -> None:
+        units = self._work.table("text_units").filter(pl.col("id").is_in(list(ids)))
+        documents = self._work.table("documents").join(
+            units, left_on="id", right_on="document_id", how="semi"
+        )
+        paths = documents["path"].unique().sort().to_list()
+        more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+        many = "text unit" if len(ids) == 1 else "text units"
+        named = f"{', '.join(paths[:_NAMED])}{more}"
+        self._work.warnings.append(f"{len(ids)} {many} of {named}: {what}")
