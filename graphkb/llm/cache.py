@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import queue
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +30,7 @@ class Request:
     messages: tuple[tuple[str, str], ...]
     options: Mapping[str, Any]
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Cache key: endpoint, model, every message and every option."""
         options = json.dumps(dict(self.options), sort_keys=True, ensure_ascii=False)
@@ -50,55 +54,89 @@ class Reply:
         return bool(self.text.strip()) and self.finish_reason == "stop"
 
 
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS replies ("
+    "key TEXT PRIMARY KEY, base_url TEXT, model TEXT, request TEXT, reply TEXT)",
+    "CREATE TABLE IF NOT EXISTS servers ("
+    "base_url TEXT, model TEXT, traits TEXT, PRIMARY KEY (base_url, model))",
+)
+_MOST_IN_ONE_COMMIT = 512
+
+
 class ReplyCache:
-    """``cache/llm.sqlite``: each reply is written as it arrives, so a killed run pays once."""
+    """``cache/llm.sqlite``: a reply is on disk before it is handed on, so a killed run pays once.
+
+    Safe from several threads. What several calls write at the same time shares one commit.
+    """
 
     file_name = "llm.sqlite"
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / self.file_name
+        self._reading = threading.Lock()
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
-            self._database.execute("PRAGMA journal_mode=WAL")
-            # A reply costs money: it is on disk before the next one is asked for.
-            self._database.execute("PRAGMA synchronous=FULL")
-            self._database.execute(
-                "CREATE TABLE IF NOT EXISTS replies ("
-                "key TEXT PRIMARY KEY, base_url TEXT, model TEXT, request TEXT, reply TEXT)"
-            )
+            self._reader = self._connect()
+            with self._reader:
+                for statement in _TABLES:
+                    self._reader.execute(statement)
         except (sqlite3.Error, OSError) as error:
-            raise StoreError(
-                f"{self.path}: the reply cache cannot be used ({error}); "
-                "run graphkb doctor --repair, or delete the file to start a new one"
-            ) from error
+            raise self._unusable(error) from error
+        self._work: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
+        self._writer: threading.Thread | None = None
+
+    def _connect(self) -> sqlite3.Connection:
+        database = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
+        database.execute("PRAGMA journal_mode=WAL")
+        # A reply costs money: it is on disk before it is handed on.
+        database.execute("PRAGMA synchronous=FULL")
+        return database
+
+    def _unusable(self, error: Exception) -> StoreError:
+        return StoreError(
+            f"{self.path}: the reply cache cannot be used ({error}); "
+            "run graphkb doctor --repair, or delete the file to start a new one"
+        )
 
     def get(self, request: Request) -> Reply | None:
         """The kept reply to exactly this request, or None."""
-        row = self._database.execute(
-            "SELECT reply FROM replies WHERE key = ?", (request.key,)
-        ).fetchone()
-        return Reply(**{**json.loads(row[0]), "cached": True}) if row else None
+        rows = self._rows("SELECT reply FROM replies WHERE key = ?", (request.key,))
+        return Reply(**{**json.loads(rows[0][0]), "cached": True}) if rows else None
 
     def put(self, request: Request, reply: Reply) -> bool:
         """Keep a whole reply; False for one that is empty or was cut off, which is never kept."""
+        kept = self.put_soon(request, reply)
+        if kept is not None:
+            kept.result()
+        return kept is not None
+
+    def put_soon(self, request: Request, reply: Reply) -> Future[None] | None:
+        """As :meth:`put`, without waiting: the future is done when the reply is on disk."""
         if not reply.whole:
-            return False
+            return None
         values = (
             request.key,
             request.base_url,
             request.model,
-            json.dumps(asdict(request), ensure_ascii=False),
-            json.dumps(asdict(reply), ensure_ascii=False),
+            _json(_as_dict(request)),
+            _json(asdict(reply)),
         )
-        with self._database:
-            self._database.execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?)", values)
-        return True
+        return self._write("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?)", values)
 
     def drop(self, request: Request) -> None:
         """Forget a reply that turned out to be unusable."""
-        with self._database:
-            self._database.execute("DELETE FROM replies WHERE key = ?", (request.key,))
+        self._write("DELETE FROM replies WHERE key = ?", (request.key,)).result()
+
+    def server(self, base_url: str, model: str) -> dict[str, Any]:
+        """What is remembered of a server; empty when it is not known."""
+        query = "SELECT traits FROM servers WHERE base_url = ? AND model = ?"
+        rows = self._rows(query, (base_url, model))
+        return dict(json.loads(rows[0][0])) if rows else {}
+
+    def remember_server(self, base_url: str, model: str, traits: Mapping[str, Any]) -> Future[None]:
+        """Keep what a server proved; the future is done when it is on disk."""
+        values = (base_url, model, _json(traits))
+        return self._write("INSERT OR REPLACE INTO servers VALUES (?, ?, ?)", values)
 
     def stats(self) -> list[dict[str, Any]]:
         """Per endpoint and model: replies kept and the tokens they cost."""
@@ -109,21 +147,106 @@ class ReplyCache:
             "FROM replies GROUP BY base_url, model ORDER BY base_url, model"
         )
         names = ("base_url", "model", "replies", "prompt_tokens", "completion_tokens")
-        return [dict(zip(names, row, strict=True)) for row in self._database.execute(query)]
+        return [dict(zip(names, row, strict=True)) for row in self._rows(query)]
 
     def export(self) -> Iterator[dict[str, Any]]:
         """Every kept request with its reply, in key order."""
-        query = "SELECT key, request, reply FROM replies ORDER BY key"
-        for key, request, reply in self._database.execute(query):
+        for key, request, reply in self._rows(
+            "SELECT key, request, reply FROM replies ORDER BY key"
+        ):
             yield {"key": key, "request": json.loads(request), "reply": json.loads(reply)}
 
     def clear(self) -> int:
         """Forget all replies; how many there were."""
-        with self._database:
-            gone = self._database.execute("DELETE FROM replies").rowcount
-        self._database.execute("VACUUM")
-        return int(gone)
+        count = int(self._rows("SELECT COUNT(*) FROM replies")[0][0])
+        self._write("DELETE FROM replies", ()).result()
+        with self._reading:
+            self._reader.execute("VACUUM")
+        return count
 
     def close(self) -> None:
-        """Close the database file."""
-        self._database.close()
+        """Write what is waiting and close the database file."""
+        if self._writer is not None:
+            self._work.put(None)
+            self._writer.join()
+            self._writer = None
+        with self._reading:
+            self._reader.close()
+
+    def _rows(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        try:
+            with self._reading:
+                return self._reader.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _write(self, statement: str, values: tuple[Any, ...]) -> Future[None]:
+        with self._reading:
+            if self._writer is None:
+                self._writer = threading.Thread(
+                    target=self._write_all, name="graphkb-replies", daemon=True
+                )
+                self._writer.start()
+        write = _Write(statement, values, Future())
+        self._work.put(write)
+        return write.done
+
+    def _write_all(self) -> None:
+        """The writing thread: everything that waits goes into one commit."""
+        database = self._connect()
+        try:
+            while (first := self._work.get()) is not None:
+                writes = [first]
+                while len(writes) < _MOST_IN_ONE_COMMIT and not self._work.empty():
+                    following = self._work.get()
+                    if following is None:
+                        self._work.put(None)
+                        break
+                    writes.append(following)
+                self._commit(database, writes)
+        finally:
+            database.close()
+
+    def _commit(self, database: sqlite3.Connection, writes: list[_Write]) -> None:
+        # Of an interrupted run nobody waits any more; its replies are kept all the same.
+        waiting = [write for write in writes if write.done.set_running_or_notify_cancel()]
+        try:
+            with database:
+                for write in writes:
+                    database.execute(write.statement, write.values)
+        except sqlite3.Error as error:
+            failure = StoreError(
+                f"{self.path}: a model's reply cannot be kept ({error}); free disk space or check "
+                "the folder's permissions, then run again"
+            )
+            for write in waiting:
+                write.done.set_exception(failure)
+        else:
+            for write in waiting:
+                write.done.set_result(None)
+
+
+@dataclass(frozen=True)
+class _Write:
+    statement: str
+    values: tuple[Any, ...]
+    done: Future[None]
+
+
+def _json(value: Any) -> str:
+    """JSON that SQLite can keep: half characters (lone surrogates) stay escaped."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value)
+    return text
+
+
+def _as_dict(request: Request) -> dict[str, Any]:
+    return {
+        "base_url": request.base_url,
+        "model": request.model,
+        "messages": request.messages,
+        "options": dict(request.options),
+    }

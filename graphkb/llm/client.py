@@ -1,68 +1,205 @@
-"""Chat completions from any OpenAI-compatible endpoint, through the reply cache."""
+"""Chat completions from any OpenAI-compatible endpoint: sent once, repeated, cached."""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
 
-from graphkb.errors import LanguageModelError
+from graphkb.errors import GraphkbError, ModelFailure, ModelUnusableError
+from graphkb.llm import explain
+from graphkb.llm.adapt import adapted, fitting_limit, window_of
+from graphkb.llm.attempt import Attempts, streamed
 from graphkb.llm.cache import Reply, ReplyCache, Request
+from graphkb.llm.calls import Call, Tries
+from graphkb.llm.faults import PASSING, UNUSABLE, Fault
+from graphkb.llm.limits import back_off, sleep_within
+from graphkb.llm.servers import ServerMemory, Traits
+from graphkb.llm.transport import Transport
+from graphkb.llm.usage import Ledger
+from graphkb.llm.wire import body_of
+from graphkb.settings import LanguageModel
+
+# Logical calls in a row that the server failed for good before it counts as down.
+_DOWN = 8
+# Repetitions of a connection that was never made, before anything was ever answered.
+_FIRST_CONNECTIONS = 2
+# Times one call may be asked otherwise because the server refused a parameter.
+_ADAPTIONS = 8
 
 
 class ChatClient:
-    """Asks a model once for each distinct request; whole replies come from the cache after."""
+    """Asks a model once for each distinct request; whole replies come from the cache after.
+
+    Its coroutines belong to the background loop.
+    """
 
     def __init__(
-        self, cache: ReplyCache, api_key: str = "none", timeout: float = 60, max_retries: int = 3
-    ) -> None:
+        self, options: LanguageModel, cache: ReplyCache, transport: Transport,
+        ledger: Ledger, key_from: str = "check llm.api_key",
+    ) -> None:  # fmt: skip
+        self._options = options
         self._cache = cache
-        self._api_key = api_key or "none"
-        self._timeout = timeout
-        self._max_retries = max_retries
-        self._clients: dict[str, Any] = {}
+        self._transport = transport
+        self._ledger = ledger
+        self._key_from = key_from
+        self.memory = ServerMemory(cache, transport.name)
+        self.attempts = Attempts(options, transport, self.memory, ledger)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._probed: set[str] = set()
+        self._probes: dict[str, asyncio.Future[None]] = {}
+        self._given_up = 0
+        self._given_up_after = 0
+        self._refused = 0
+        self._random = random.Random()
 
-    def complete(self, request: Request) -> Reply:
-        """The reply, kept before it is returned. Raises LanguageModelError naming the endpoint,
-        also for a reply without choices."""
-        import openai
+    async def complete(self, call: Call) -> Reply:
+        """The reply, on disk before it is returned when it is whole. Equal requests in flight
+        are sent once.
 
-        kept = self._cache.get(request)
-        if kept is not None:
-            return kept
+        Raises ModelFailure when this call fails for good, ModelUnusableError when every call
+        would, StoreError when the reply cannot be kept.
+        """
+        key = call.request.key
+        turn = self._turns.get(key)
+        if turn is None:
+            turn = self._turns[key] = asyncio.Lock()
+        waited = turn.locked()
         try:
-            answer = self._connect(request.base_url).chat.completions.create(
-                model=request.model,
-                messages=[{"role": role, "content": text} for role, text in request.messages],
-                **request.options,
-            )
-        except (openai.OpenAIError, ValueError, TypeError) as error:
-            raise LanguageModelError(
-                f"{request.base_url}: model {request.model!r} failed "
-                f"({' '.join(str(error).split())[:300]}); check the endpoint, the model and the key"
-            ) from error
-        choices = getattr(answer, "choices", None)
-        if not choices:
-            raise LanguageModelError(
-                f"{request.base_url}: model {request.model!r} replied without choices; "
-                "check that the endpoint speaks the chat completions API"
-            )
-        usage = getattr(answer, "usage", None)
-        reply = Reply(
-            choices[0].message.content or "",
-            choices[0].finish_reason or "",
-            getattr(usage, "prompt_tokens", 0) or 0,
-            getattr(usage, "completion_tokens", 0) or 0,
-        )
-        self._cache.put(request, reply)
-        return reply
+            async with asyncio.timeout_at(call.deadline), turn:
+                kept = self._cache.get(call.request) if waited else None
+                if kept is not None:
+                    self._ledger.add(call.step, call.model, {"cached": 1})
+                    call.show(kept.text)
+                    return kept
+                async with self._probe(call.model):
+                    reply = await self._repeat(call)
+                await self._keep(call.request, reply)
+                return reply
+        except ModelUnusableError as error:
+            # Set here and not by the caller, who may still be handing calls over.
+            call.batch.ended = error
+            raise
+        except TimeoutError:
+            late = f"{self.attempts.where(call)}: no reply before the deadline"
+            raise ModelFailure("deadline", late, call.text) from None
 
-    def _connect(self, base_url: str) -> Any:
-        if base_url not in self._clients:
-            import openai
+    async def _keep(self, request: Request, reply: Reply) -> None:
+        written = self._cache.put_soon(request, reply)
+        if written is not None:
+            await asyncio.wrap_future(written)
 
-            self._clients[base_url] = openai.OpenAI(
-                base_url=base_url,
-                api_key=self._api_key,
-                timeout=self._timeout,
-                max_retries=self._max_retries,
-            )
-        return self._clients[base_url]
+    @asynccontextmanager
+    async def _probe(self, model: str) -> AsyncIterator[None]:
+        """The first call to a model goes alone, so that a wrong key costs one call."""
+        while model not in self._probed and model in self._probes:
+            await asyncio.shield(self._probes[model])
+        if model in self._probed:
+            try:
+                yield
+            except ModelUnusableError:
+                self._probed.discard(model)
+                raise
+            return
+        gate = self._probes[model] = asyncio.get_running_loop().create_future()
+        try:
+            yield
+            self._probed.add(model)
+        except ModelFailure:
+            self._probed.add(model)
+            raise
+        except ModelUnusableError as error:
+            gate.set_exception(error)
+            gate.exception()  # Nobody may be waiting for it.
+            raise
+        finally:
+            del self._probes[model]
+            if not gate.done():
+                gate.set_result(None)
+
+    async def _repeat(self, call: Call) -> Reply:
+        """Ask until there is a reply or a reason to give up."""
+        tries = Tries(self._options.max_retries)
+        while True:
+            traits = self.memory.traits(call.model)
+            answers = self.attempts.answers
+            try:
+                return await self.attempts.ask(call, traits)
+            except Fault as fault:
+                if await self._adapt(call, traits, fault, tries):
+                    self._ledger.add(call.step, call.model, {"retries": 1})
+                else:
+                    await self._after(call, fault, tries, self.attempts.answers > answers)
+
+    async def _adapt(self, call: Call, traits: Traits, fault: Fault, tries: Tries) -> bool:
+        """Whether to ask again at once, otherwise: the server refused a parameter."""
+        if tries.adaptions >= _ADAPTIONS or call.passed:
+            return False
+        tries.adaptions += 1
+        if fault.kind == "reasoned":
+            await self.memory.learn(call.model, reasons=True)
+            return True
+        if fault.kind not in ("refused", "context", "server") or fault.status < 400:
+            return False
+        body = body_of(call.request, traits, call.limit, streamed(call, traits))
+        fitting = fitting_limit(fault.said, body.get(traits.limit_name, 0))
+        if fitting:
+            call.limit = fitting
+            return True
+        other = adapted(traits, body, fault.status, fault.said, call.auto)
+        if other is None:
+            window = window_of(fault.said) if fault.kind == "context" else 0
+            if window:
+                await self.memory.learn(call.model, window=window)
+            return False
+        if self.memory.traits(call.model) == traits:
+            await self.memory.replace(call.model, other)
+        return True
+
+    async def _after(self, call: Call, fault: Fault, tries: Tries, progress: bool) -> None:
+        """Wait before the next try; raises when there is none."""
+        if call.passed or fault.kind not in PASSING:
+            raise self._final(call, fault)
+        most = self._options.max_retries
+        if fault.kind == "unreachable" and call.model not in self.attempts.answered:
+            most = min(most, _FIRST_CONNECTIONS)
+        if not tries.again(fault.kind, most, fault.kind == "throttled" and progress):
+            raise self._given_up_on(call, fault, tries)
+        self._ledger.add(call.step, call.model, {"retries": 1})
+        most_wait = self._options.max_wait
+        wait = fault.wait or back_off(tries.repeated, most_wait, self._random.random())
+        if fault.kind == "throttled" or fault.wait:
+            self.attempts.pace.slow_down(min(wait, most_wait))
+        else:
+            await sleep_within(wait, call.deadline, "the wait before the next try")
+
+    def _given_up_on(self, call: Call, fault: Fault, tries: Tries) -> GraphkbError:
+        if fault.kind == "empty":
+            return explain.failure(fault, self.attempts.where(call), call.text)
+        if fault.kind == "unreachable" and call.model not in self.attempts.answered:
+            return self._unusable(call, fault)
+        if self._given_up_after != self.attempts.answers:
+            self._given_up_after, self._given_up = self.attempts.answers, 0
+        self._given_up += 1
+        if self._given_up >= _DOWN:
+            return explain.down(fault, self._transport.where, self._given_up)
+        return explain.given_up(fault, self.attempts.where(call), tries.repeated, call.text)
+
+    def _final(self, call: Call, fault: Fault) -> GraphkbError:
+        """A failure that no repetition can mend."""
+        if fault.kind in UNUSABLE:
+            return self._unusable(call, fault)
+        if fault.kind == "refused" and not self.attempts.answers:
+            self._refused += 1
+            if self._refused >= _DOWN:
+                return explain.refuses_all(fault, self._transport.where, self._refused)
+        return explain.failure(fault, self.attempts.where(call), call.text)
+
+    def _unusable(self, call: Call, fault: Fault) -> ModelUnusableError:
+        return explain.unusable(fault, self._transport.where, call.model, self._key_from)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._transport.close()

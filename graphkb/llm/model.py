@@ -5,92 +5,67 @@ Everything that needs a model asks through :class:`Model`; nothing else knows of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import queue
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, TypeVar
 
-from graphkb.errors import LanguageModelError, ModelFailure
+from graphkb.errors import GraphkbError, ModelFailure, SettingsError
+from graphkb.llm.asking import Asking
+from graphkb.llm.background import submit, take
 from graphkb.llm.cache import Reply, ReplyCache, Request
+from graphkb.llm.calls import Call
 from graphkb.llm.client import ChatClient
+from graphkb.llm.keys import key_source
+from graphkb.llm.prices import price_of
+from graphkb.llm.prompt import Parse, Prompt, Role, Said, Stream, plain
+from graphkb.llm.transport import Transport
+from graphkb.llm.usage import Ledger
 from graphkb.settings import LanguageModel
 from graphkb.types import StepUsage
 
+__all__ = ["Model", "Parse", "Prompt", "Role", "Said", "Stream", "make_model", "plain"]
+
 T = TypeVar("T")
-Role = Literal["extraction", "report", "answer"]
-Parse = Callable[[str], T]
-"""Turns a reply's text into a value; raises ValueError saying what is wrong with the text."""
 
-
-@dataclass(frozen=True)
-class Prompt:
-    """One question to the model.
-
-    ``step`` is what its cost is counted under; ``role`` chooses the model; ``schema`` is the
-    JSON schema of the reply, None for plain text. ``system`` holds no text from documents.
-    ``history`` are (role, text) turns between the system message and ``user``.
-    """
-
-    step: str
-    system: str
-    user: str
-    role: Role = "answer"
-    schema: Mapping[str, Any] | None = None
-    max_tokens: int = 0
-    history: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def messages(self) -> tuple[tuple[str, str], ...]:
-        """(role, text) pairs in the order in which they are sent."""
-        return (("system", self.system), *self.history, ("user", self.user))
-
-
-@dataclass(frozen=True)
-class Said(Generic[T]):
-    """A reply and what it was parsed to."""
-
-    value: T
-    reply: Reply
-    repaired: bool = False
-
-
-@dataclass
-class Stream:
-    """A reply as it comes: iterate over pieces of text; ``reply`` is there at the end."""
-
-    pieces: Iterator[str]
-    reply: Reply | None = None
-    parts: list[str] = field(default_factory=list)
-
-    def __iter__(self) -> Iterator[str]:
-        for piece in self.pieces:
-            self.parts.append(piece)
-            yield piece
-
-    @property
-    def text(self) -> str:
-        """What has come so far."""
-        return "".join(self.parts)
-
-
-def plain(text: str) -> str:
-    """The :data:`Parse` of replies that are plain text."""
-    return text.strip()
+_CLOSE_SECONDS = 5.0
+# Calls handed to the background for each one in flight, so that a place never stays empty while
+# the caller is busy with a reply.
+_AHEAD = 2
 
 
 class Model:
     """The model of a project's settings. Safe to use from several threads and inside a running
     event loop. Use :func:`make_model`; close it when done."""
 
-    def __init__(self, options: LanguageModel, cache: ReplyCache) -> None:
+    def __init__(
+        self,
+        options: LanguageModel,
+        cache: ReplyCache,
+        root: Path | None = None,
+        transport: Transport | None = None,
+    ) -> None:
         self.options = options
         self._cache = cache
-        self._client = ChatClient(cache, options.api_key, options.timeout, options.max_retries)
-        self._usage: dict[tuple[str, str], StepUsage] = {}
+        self._root = root or Path()
+        self._ledger = Ledger(options.prices, free=options.provider == "llama_cpp")
+        self._transport = transport or Transport(options)
+        key_from = "llm.api_key" if root is None else key_source(root, options.api_key)
+        self._client = ChatClient(options, cache, self._transport, self._ledger, key_from)
 
     def name(self, role: Role) -> str:
         """The model that is asked in this role."""
         return str(getattr(self.options, f"{role}_model") or self.options.model)
+
+    def kept(self, prompt: Prompt) -> Reply | None:
+        """The reply to this prompt that was paid for before; nothing is sent."""
+        return self._cache.get(self._request(prompt))
+
+    def window(self, role: Role) -> int:
+        """The context of this role's model in tokens: as set, or as its errors told; 0 when not
+        known."""
+        return self.options.context_tokens or self._client.memory.traits(self.name(role)).window
 
     def ask(self, prompt: Prompt, parse: Parse[T], deadline: float | None = None) -> Said[T]:
         """The model's reply, parsed. Equal prompts are paid for once.
@@ -101,11 +76,10 @@ class Model:
         Raises ModelFailure when this call fails for good, ModelUnusableError when every call
         would.
         """
-        reply = self._client.complete(self._request(prompt))
-        try:
-            return Said(parse(reply.text), reply)
-        except ValueError as error:
-            raise ModelFailure("unparseable", str(error), reply.text) from error
+        outcome = self.ask_many([prompt], parse, deadline=deadline)[0]
+        if isinstance(outcome, ModelFailure):
+            raise outcome
+        return outcome
 
     def ask_many(
         self,
@@ -120,50 +94,113 @@ class Model:
         call is an outcome, not an exception; raises ModelUnusableError as soon as one says that
         no call can succeed.
         """
-        outcomes: list[Said[T] | ModelFailure] = []
-        for place, prompt in enumerate(prompts):
-            outcome: Said[T] | ModelFailure
-            try:
-                outcome = self.ask(prompt, parse, deadline)
-            except ModelFailure as failure:
-                outcome = failure
-            except LanguageModelError as error:
-                outcome = ModelFailure("server", str(error))
-            outcomes.append(outcome)
-            on_reply(place, outcome)
-        return outcomes
+        asking = Asking(
+            self._client, self._cache, self._ledger, self._root,
+            prompts, self._request, parse, on_reply, deadline,
+        )  # fmt: skip
+        return asking.run(_AHEAD * self.options.concurrency)
 
     def stream(self, prompt: Prompt, deadline: float | None = None) -> Stream:
-        """The reply as it comes. A cached one comes at once. Raises as :meth:`ask` does, also
-        while iterating."""
-        reply = self._client.complete(self._request(prompt))
-        stream = Stream(iter([reply.text]))
-        stream.reply = reply
-        return stream
+        """The reply as it comes. A cached one comes at once. Raises as :meth:`ask` does, while
+        iterating; a failure in the middle has the text so far."""
+        return Stream(self._pieces(prompt, deadline))
+
+    def _pieces(self, prompt: Prompt, deadline: float | None) -> Generator[str, None, Reply]:
+        request = self._request(prompt)
+        kept = self._cache.get(request)
+        if kept is not None:
+            self.count(prompt.step, request.model, {"cached": 1})
+            yield kept.text
+            return kept
+        arrivals: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        call = Call(request, prompt.step, deadline, pass_on=arrivals.put)
+        future = submit(self._client.complete(call))
+        future.add_done_callback(lambda _: arrivals.put(None))
+        try:
+            while (piece := take(arrivals)) is not None:
+                yield piece
+            return future.result()
+        except GraphkbError:
+            self.count(prompt.step, request.model, {"failed": 1})
+            raise
+        finally:
+            future.cancel()
 
     def usage(self) -> tuple[StepUsage, ...]:
         """What was spent so far, by step, in the order of their first call."""
-        return tuple(self._usage.values())
+        return self._ledger.steps()
+
+    def waited(self) -> float:
+        """Seconds for which the server asked everyone to wait, so far."""
+        return self._client.attempts.pace.paused_seconds
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know of the server, once each: prompts that it cut, pauses that
+        it asked for."""
+        pace = self._client.attempts.pace
+        found = list(self._client.attempts.warnings.values())
+        if pace.pauses:
+            times = "once" if pace.pauses == 1 else f"{pace.pauses} times"
+            found.append(
+                f"{self._transport.where}: the server asked {times} to slow down; "
+                f"{pace.paused_seconds:.1f} s were waited (lower llm.concurrency, or set "
+                "llm.requests_per_minute)"
+            )
+        return tuple(found)
 
     def count(self, step: str, name: str, change: Mapping[str, int | float]) -> None:
         """Add to the usage of a step."""
+        self._ledger.add(step, name, change)
 
     def close(self) -> None:
         """Close connections, the cache, and a server that was started for this model."""
+        with suppress(TimeoutError):
+            submit(self._client.close()).result(_CLOSE_SECONDS)
         self._cache.close()
 
     def _request(self, prompt: Prompt) -> Request:
+        own = self.options
         options: dict[str, Any] = {}
-        if self.options.temperature is not None:
-            options["temperature"] = self.options.temperature
-        if prompt.max_tokens:
-            options["max_tokens"] = prompt.max_tokens
-        return Request(self.options.base_url, self.name(prompt.role), prompt.messages, options)
+        if own.temperature is not None:
+            options["temperature"] = own.temperature
+        if own.max_tokens:
+            options["max_tokens"] = own.max_tokens
+        elif prompt.max_tokens:
+            options["prompt_max_tokens"] = prompt.max_tokens
+        if prompt.schema is not None:
+            options["schema"] = dict(prompt.schema)
+            options["structured"] = own.structured
+        if own.extra_body:
+            options["extra_body"] = own.extra_body
+        return Request(self._transport.name, self.name(prompt.role), prompt.messages, options)
 
 
 def make_model(root: Path, options: LanguageModel) -> Model | None:
     """The project's model; None when none is configured. Nothing is sent yet.
 
-    Raises SettingsError when the settings cannot work (no URL, no such GGUF file).
+    Raises SettingsError when the settings cannot work (no URL, no such GGUF file, a budget in
+    USD for a model whose price is not known).
     """
-    return Model(options, ReplyCache(root / "cache")) if options.configured else None
+    if not options.configured:
+        return None
+    _check_prices(options)
+    transport: Transport
+    if options.provider == "llama_cpp":
+        from graphkb.llm.local import local_transport
+
+        options, transport = local_transport(root, options)
+    else:
+        transport = Transport(options)
+    return Model(options, ReplyCache(root / "cache"), root, transport)
+
+
+def _check_prices(options: LanguageModel) -> None:
+    if not options.budget_usd or options.provider == "llama_cpp":
+        return
+    own = (options.extraction_model, options.report_model, options.answer_model)
+    for name in {name or options.model for name in own}:
+        if price_of(name, options.prices) is None:
+            raise SettingsError(
+                f"llm.budget_usd: the price of {name!r} is not known; add it to llm.prices, for "
+                f"example {{{name}: [0.5, 1.5]}} (USD per million tokens: prompt, reply)"
+            )

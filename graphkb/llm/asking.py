@@ -1,0 +1,167 @@
+"""Many questions at once: starts calls, parses what comes, has bad replies repaired."""
+
+from __future__ import annotations
+
+import json
+import queue
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from graphkb.errors import GraphkbError, ModelFailure
+from graphkb.llm.background import submit, take
+from graphkb.llm.cache import Reply, ReplyCache, Request
+from graphkb.llm.calls import Batch, Call
+from graphkb.llm.client import ChatClient
+from graphkb.llm.prompt import Parse, Prompt, Said
+from graphkb.llm.repair import repaired
+from graphkb.llm.usage import Ledger
+
+T = TypeVar("T")
+OnReply = Callable[[int, "Said[T] | ModelFailure"], None]
+
+# Seconds that calls already sent may still take when a run ends; what they bring is kept.
+_GRACE = 5.0
+
+
+class Asking(Generic[T]):
+    """One batch. Everything but the calls themselves happens in the caller's thread."""
+
+    def __init__(
+        self, client: ChatClient, cache: ReplyCache, ledger: Ledger, root: Path,
+        prompts: Sequence[Prompt], request_of: Callable[[Prompt], Request], parse: Parse[T],
+        on_reply: OnReply[T], deadline: float | None,
+    ) -> None:  # fmt: skip
+        self._client = client
+        self._cache = cache
+        self._ledger = ledger
+        self._root = root
+        self._prompts = prompts
+        self._request_of = request_of
+        self._parse = parse
+        self._on_reply = on_reply
+        self._deadline = deadline
+        self._batch = Batch()
+        self._arrivals: queue.SimpleQueue[tuple[int, Future[Reply]]] = queue.SimpleQueue()
+        self._pending: dict[int, Future[Reply]] = {}
+        self._requests: dict[int, Request] = {}
+        self._refused: dict[int, tuple[str, str]] = {}
+        self._outcomes: dict[int, Said[T] | ModelFailure] = {}
+
+    def run(self, ahead: int) -> list[Said[T] | ModelFailure]:
+        """One outcome a request, in their order; at most ``ahead`` calls are handed over at once.
+        An interrupt cancels what is in flight."""
+        places = iter(range(len(self._prompts)))
+        try:
+            self._fill(places, ahead)
+            while self._pending:
+                self._receive(*take(self._arrivals))
+                self._fill(places, ahead)
+        except GraphkbError as error:
+            self._finish(error)
+            raise
+        finally:
+            for future in self._pending.values():
+                future.cancel()
+        return [self._outcomes[place] for place in range(len(self._prompts))]
+
+    def _fill(self, places: Iterator[int], ahead: int) -> None:
+        """Start calls up to ``ahead``; cached replies are taken at once."""
+        while len(self._pending) < ahead:
+            place = next(places, None)
+            if place is None:
+                return
+            request = self._requests[place] = self._request_of(self._prompts[place])
+            kept = self._cache.get(request)
+            if kept is None:
+                self._start(place, request)
+            else:
+                self._count(place, "cached")
+                self._take(place, kept)
+
+    def _start(self, place: int, request: Request) -> None:
+        call = Call(request, self._prompts[place].step, self._deadline, self._batch)
+        future = submit(self._client.complete(call))
+        self._pending[place] = future
+        future.add_done_callback(lambda done: self._arrivals.put((place, done)))
+
+    def _receive(self, place: int, future: Future[Reply]) -> None:
+        self._pending.pop(place, None)
+        try:
+            reply = future.result()
+        except ModelFailure as failure:
+            text = failure.text or self._refused.get(place, ("", ""))[1]
+            self._fail(place, ModelFailure(failure.kind, str(failure), text))
+        else:
+            self._take(place, reply)
+
+    def _take(self, place: int, reply: Reply) -> None:
+        """Parse a reply; one that is refused is asked for once more with the error shown."""
+        request = self._requests[place]
+        again = place in self._refused
+        try:
+            value = self._parse(reply.text)
+        except ValueError as error:
+            wrong = " ".join(str(error).split())[:300] or type(error).__name__
+            self._forget(place, request, reply)
+            if again:
+                message = f"model {request.model!r}: no usable reply, also after a repair ({wrong})"
+                self._fail(place, ModelFailure("unparseable", message, reply.text))
+                return
+            self._refused[place] = (wrong, reply.text)
+            self._count(place, "repaired")
+            self._start(place, self._repair(place))
+            return
+        if "schema" in request.options and not reply.cached:
+            self._note_json(request, reply.text)
+        if again:
+            self._cache.put(request, reply)
+        self._settle(place, Said(value, reply, again))
+
+    def _repair(self, place: int) -> Request:
+        wrong, text = self._refused[place]
+        return repaired(self._root, self._requests[place], text, wrong)
+
+    def _forget(self, place: int, request: Request, reply: Reply) -> None:
+        """A reply that cannot be used is not kept."""
+        self._cache.drop(self._repair(place) if place in self._refused else request)
+        if "schema" in request.options and not reply.cached:
+            self._note_json(request, reply.text)
+
+    def _note_json(self, request: Request, text: str) -> None:
+        if self._client.memory.trusts(request):
+            return
+        try:
+            strict = isinstance(json.loads(text), dict | list)
+        except ValueError:
+            strict = False
+        submit(self._client.memory.note_json(request, strict)).result()
+
+    def _fail(self, place: int, failure: ModelFailure) -> None:
+        self._count(place, "failed")
+        self._settle(place, failure)
+
+    def _settle(self, place: int, outcome: Said[T] | ModelFailure) -> None:
+        self._refused.pop(place, None)
+        del self._requests[place]
+        self._outcomes[place] = outcome
+        self._on_reply(place, outcome)
+
+    def _count(self, place: int, what: str) -> None:
+        self._ledger.add(self._prompts[place].step, self._requests[place].model, {what: 1})
+
+    def _finish(self, error: GraphkbError) -> None:
+        """Nothing more is sent; calls already sent may end, because they are paid for."""
+        self._batch.ended = error
+        end = time.monotonic() + _GRACE
+        while self._pending:
+            try:
+                place, future = self._arrivals.get(timeout=max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                return
+            try:
+                self._receive(place, future)
+            except GraphkbError:
+                continue

@@ -1,0 +1,211 @@
+"""One request and what comes back: paced, within the budget, counted, read."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from graphkb.errors import ModelFailure
+from graphkb.llm import explain
+from graphkb.llm.cache import Reply
+from graphkb.llm.calls import Call
+from graphkb.llm.faults import Fault
+from graphkb.llm.limits import Pace
+from graphkb.llm.servers import ServerMemory, Traits
+from graphkb.llm.thoughts import ThoughtFilter, are_late
+from graphkb.llm.transport import Transport
+from graphkb.llm.usage import Budget, Ledger
+from graphkb.llm.wire import (
+    UNKNOWN,
+    body_of,
+    first_choice,
+    message_in,
+    read_reply,
+    text_of,
+    usage_of,
+)
+from graphkb.settings import LanguageModel
+from graphkb.text.tokens import count_tokens
+
+# Tokens that a reply of unknown length is expected to have, for limits and budgets.
+_EXPECTED_REPLY = 500
+# A server that saw fewer tokens than this share of our estimate has cut the prompt: tokenizers
+# differ by less. Counts below the least window are no counts.
+_SEEN_SHARE = 0.6
+_LEAST_WINDOW = 256
+_MOST_BYTES_PER_TOKEN = 8
+# Windows are multiples of 256; servers keep some tokens of them for themselves.
+_WINDOW_SLACK = 8
+# A window learned from an error counts the server's tokens; ours differ, so leave it a margin.
+_WINDOW_MARGIN = 1.2
+
+
+class Attempts:
+    """Sends single requests. Its coroutines belong to the background loop.
+
+    ``answers`` counts the requests that were answered; ``answered`` has the models that ever
+    answered in this process; ``warnings`` is what the user should know of the server.
+    """
+
+    def __init__(
+        self, options: LanguageModel, transport: Transport, memory: ServerMemory, ledger: Ledger
+    ) -> None:
+        self._options = options
+        self._transport = transport
+        self._memory = memory
+        self._ledger = ledger
+        self._budget = Budget(options.budget_usd, options.budget_tokens, ledger)
+        self.pace = Pace(
+            options.concurrency, options.requests_per_minute, options.tokens_per_minute,
+            options.max_wait,
+        )  # fmt: skip
+        self._counted = options.tokens_per_minute > 0 or self._budget.limited
+        self.answers = 0
+        self.answered: set[str] = set()
+        self.warnings: dict[str, str] = {}
+        self._short: set[int] = set()
+
+    def where(self, call: Call) -> str:
+        """The beginning of an error on this call."""
+        return f"{self._transport.where}: model {call.model!r}"
+
+    async def ask(self, call: Call, traits: Traits) -> Reply:
+        """The reply to one request. Raises Fault, or ModelFailure where no repetition helps."""
+        self._check_window(call, traits)
+        body = body_of(call.request, traits, call.limit, streamed(call, traits))
+        data, tokens = await self._paid_answer(call, traits, body)
+        reply = read_reply(data)
+        await self._look_at(call, traits, data)
+        if reply.finish_reason == "length":
+            raise self._cut(call, traits, reply)
+        if not body.get("stream"):
+            call.show(reply.text)
+        return replace(reply, prompt_tokens=tokens[0], completion_tokens=tokens[1])
+
+    async def _paid_answer(
+        self, call: Call, traits: Traits, body: dict[str, Any]
+    ) -> tuple[Any, tuple[int, int]]:
+        """The answer and its prompt and reply tokens, when limits and budget allow it."""
+        asked = call.prompt_tokens if self._counted else 0
+        expected = self._expected_reply(call, body.get(traits.limit_name, 0))
+        tokens = (0, 0)
+        await self.pace.enter(asked + expected, call.deadline)
+        try:
+            if call.batch.ended is not None:
+                raise call.batch.ended
+            reserved = self._budget.reserve(call.model, asked, expected)
+            try:
+                started = time.monotonic()
+                data = await self._answer(call, traits, body)
+                tokens = self._bill(call, data, time.monotonic() - started)
+            finally:
+                self._budget.settle(reserved, call.model, *tokens)
+        finally:
+            self.pace.correct(asked + expected - sum(tokens))
+            self.pace.leave()
+        return data, tokens
+
+    async def _answer(self, call: Call, traits: Traits, body: dict[str, Any]) -> Any:
+        """A chat completion, put together from pieces when it is streamed."""
+        if not body.get("stream"):
+            return await self._transport.send(body)
+        thoughts = ThoughtFilter(traits.late_thoughts)
+        parts: list[str] = []
+        whole: dict[str, Any] = {}
+        end: dict[str, Any] = {}
+        async for chunk in self._transport.stream(body):
+            whole.update({key: value for key, value in chunk.items() if key != "choices" and value})
+            choice = first_choice(chunk)
+            if choice is None:
+                continue
+            parts.append(text_of(message_in(choice).get("content")))
+            call.show(thoughts.feed(parts[-1]))
+            end.update({key: choice[key] for key in ("finish_reason", "error") if choice.get(key)})
+        call.show(thoughts.finish())
+        if not parts:
+            return whole
+        if not end.get("finish_reason") and "usage" not in whole:
+            # Nothing says whether this is the end, so the text is used but not kept.
+            end["finish_reason"] = UNKNOWN
+        return {**whole, "choices": [{**end, "message": {"content": "".join(parts)}}]}
+
+    def _bill(self, call: Call, data: Any, seconds: float) -> tuple[int, int]:
+        """Prompt and reply tokens of an answer, counted; ours where the server gives none."""
+        prompt, completion, text = usage_of(data)
+        if not (prompt or first_choice(data)):
+            return 0, 0
+        if text and not prompt:
+            prompt = call.prompt_tokens
+        if text and not completion:
+            completion = count_tokens(text)
+        self._ledger.add(
+            call.step, call.model,
+            {"calls": 1, "prompt_tokens": prompt, "completion_tokens": completion,
+             "seconds": seconds},
+        )  # fmt: skip
+        return prompt, completion
+
+    async def _look_at(self, call: Call, traits: Traits, data: Any) -> None:
+        """What an answer tells of the server."""
+        self.answers += 1
+        self.answered.add(call.model)
+        self.pace.speed_up()
+        seen, _, text = usage_of(data)
+        if not traits.late_thoughts and are_late(text):
+            await self._memory.learn(call.model, late_thoughts=True)
+        if self._was_cut(call, seen):
+            self.warnings.setdefault(
+                f"window {call.model}",
+                f"{self.where(call)}: the prompt was longer than the server's window: it read only "
+                f"{seen} of about {call.prompt_tokens} tokens and cut the rest; raise the server's "
+                "context length (Ollama: num_ctx) or lower chunks.size",
+            )
+
+    def _was_cut(self, call: Call, seen: int) -> bool:
+        """Whether the server read less of the prompt than we sent: far fewer tokens, and a number
+        that is a usual window or came before (some servers leave out what they had cached)."""
+        if not _LEAST_WINDOW <= seen < call.prompt_bytes / _MOST_BYTES_PER_TOKEN:
+            return False
+        if seen >= _SEEN_SHARE * call.prompt_tokens:
+            return False
+        came_before = seen in self._short
+        self._short.add(seen)
+        off = seen % _LEAST_WINDOW
+        return came_before or min(off, _LEAST_WINDOW - off) <= _WINDOW_SLACK
+
+    def _cut(self, call: Call, traits: Traits, reply: Reply) -> Exception:
+        """A reply that the limit ended; a Fault when reasoning used up a limit that was meant
+        for the reply alone, and it can be asked for without."""
+        own = call.request.options
+        limited = "prompt_max_tokens" in own and not own.get("max_tokens")
+        if limited and not reply.text.strip() and not traits.reasons:
+            return Fault("reasoned", "reasoning used up the token limit")
+        return explain.cut(self.where(call), reply.text)
+
+    def _expected_reply(self, call: Call, limit: int) -> int:
+        if not self._counted:
+            return 0
+        mean = self._ledger.mean_reply(call.model)
+        expected = _EXPECTED_REPLY if mean is None else int(mean)
+        return min(expected, limit) if limit else expected
+
+    def _check_window(self, call: Call, traits: Traits) -> None:
+        """A prompt that cannot fit is not sent."""
+        own = self._options.context_tokens
+        window = own or traits.window
+        if window and call.prompt_bytes > window:
+            most = window if own else int(window * _WINDOW_MARGIN)
+            if call.prompt_tokens > most:
+                source = "llm.context_tokens" if own else "the window that the server told"
+                raise ModelFailure(
+                    "context",
+                    f"{self.where(call)}: the prompt has about {call.prompt_tokens} tokens, more "
+                    f"than {window} ({source})",
+                )
+
+
+def streamed(call: Call, traits: Traits) -> bool:
+    """Whether the reply is asked for piece by piece."""
+    wanted = call.pass_on is not None and traits.streaming != "no"
+    return wanted or traits.streaming == "only"

@@ -1,0 +1,76 @@
+"""One event loop on a background thread, shared by everything in the process that asks a model.
+
+Callers stay synchronous, may be several threads, and may themselves run inside an event loop
+(a notebook, a web server), because their loop is never used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import queue
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_STOP_SECONDS = 2.0
+_INTERRUPT_SECONDS = 0.2
+
+
+class _Background:
+    """The loop and its thread; ``process`` tells a fork, which has no such thread."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self._run, name="graphkb-llm", daemon=True)
+        self.thread.start()
+        atexit.register(self.stop)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+        for task in asyncio.all_tasks(self.loop):
+            task.cancel()
+        self.loop.run_until_complete(asyncio.sleep(0))
+        self.loop.close()
+
+    def stop(self) -> None:
+        if self.process == os.getpid() and self.thread.is_alive():
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self.thread.join(_STOP_SECONDS)
+
+
+_lock = threading.Lock()
+_running: _Background | None = None
+
+
+def background_loop() -> asyncio.AbstractEventLoop:
+    """The process's loop, started at its first use."""
+    global _running
+    with _lock:
+        if _running is None or _running.process != os.getpid() or not _running.thread.is_alive():
+            _running = _Background()
+        return _running.loop
+
+
+def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
+    """Start ``work`` on the background loop; cancelling the future cancels it."""
+    return asyncio.run_coroutine_threadsafe(work, background_loop())
+
+
+def take(arrivals: queue.SimpleQueue[T]) -> T:
+    """The next item, however long it takes.
+
+    A signal may be delivered to any thread, and one that waits for a lock without limit is not
+    woken by it; so the wait is cut into short ones, and an interrupt is seen between them.
+    """
+    while True:
+        try:
+            return arrivals.get(timeout=_INTERRUPT_SECONDS)
+        except queue.Empty:
+            continue

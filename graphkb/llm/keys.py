@@ -1,0 +1,68 @@
+"""Where the API key comes from, and keeping it out of messages."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import yaml
+
+from graphkb.settings import FILE_NAME
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_OVERRIDE = "GRAPHKB_LLM_API_KEY"
+_SECRET = re.compile(r"\b(?:sk|sess|pk|rk|gsk|xai|key)-[A-Za-z0-9_\-]{6,}")
+_PASSWORD = re.compile(r"//[^/@\s]+@")
+_SHOWN = 4
+_SHORTEST = 6
+
+
+def key_source(root: Path, key: str) -> str:
+    """Where a user corrects ``key``: in words, never with its value.
+
+    Reads settings.yaml as it was written, because the loaded settings hold only the value.
+    """
+    env = root / ".env"
+    if _OVERRIDE in os.environ:
+        return f"llm.api_key is the environment variable {_OVERRIDE}"
+    if _defines(env, _OVERRIDE):
+        return f"llm.api_key is {_OVERRIDE} in {env}"
+    path = root / FILE_NAME
+    try:
+        data = yaml.safe_load(path.read_text("utf-8-sig"))
+        written = str(((data or {}).get("llm") or {}).get("api_key") or "")
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError):
+        written = ""
+    names = _VARIABLE.findall(written)
+    if names:
+        name = names[0]
+        place = "the environment" if name in os.environ or not _defines(env, name) else str(env)
+        return f"llm.api_key in {path} is ${{{name}}}, taken from {place}"
+    if written:
+        return f"llm.api_key is written in {path}"
+    if key:
+        return "llm.api_key was given with --set"
+    return f"llm.api_key is not set in {path}: write ${{NAME}} there and NAME=… in {env}"
+
+
+def _defines(env: Path, name: str) -> bool:
+    try:
+        text = env.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return re.search(rf"^\s*(export\s+)?{name}\s*=", text, re.MULTILINE) is not None
+
+
+def masked(text: str, key: str) -> str:
+    """``text`` without the key, and without anything that looks like one, or like a password.
+
+    >>> masked("Incorrect API key provided: sk-abcdef1234567890", "")
+    'Incorrect API key provided: sk-a***'
+    >>> masked("key 密钥-0123456789 is wrong", "密钥-0123456789")
+    'key 密钥-0*** is wrong'
+    """
+    if len(key) >= _SHORTEST:
+        text = text.replace(key, f"{key[:_SHOWN]}***")
+    text = _PASSWORD.sub("//***@", text)
+    return _SECRET.sub(lambda found: f"{found.group()[:_SHOWN]}***", text)
