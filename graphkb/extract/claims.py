@@ -36,6 +36,7 @@ _DATES = re.compile(
     rf"|(?<![\d.,$€£¥])\b(?P<y>{_YEAR})\b(?![\d.,]*\d|\s*(?:年|亿|万|元|km|m\b|%))",
     re.IGNORECASE,
 )
+_NUMERIC = re.compile(rf"({_YEAR})[-/.](\d{{1,2}})(?:[-/.](\d{{1,2}}))?(?!\d)")
 _QUANTITY = re.compile(
     r"\d[\d,.]*\s*(?:%|％|percent\b|per cent\b|million\b|billion\b|thousand\b|km\b|kg\b|metres?\b|"
     r"meters?\b|miles?\b|people\b|inhabitants\b|dollars?\b|euros?\b|"
@@ -85,13 +86,31 @@ def claim_of(sentence: str) -> Claim | None:
     return Claim("DATE" if dates else "QUANTITY", status, first, last)
 
 
+def iso_date(text: str) -> str | None:
+    """The first date a text gives, as ``YYYY``, ``YYYY-MM`` or ``YYYY-MM-DD``; None without one.
+
+    >>> [iso_date(text) for text in ("3 May 2019", "2021年3月", "2020-1-31T00:00", "2020/07")]
+    ['2019-05-03', '2021-03', '2020-01-31', '2020-07']
+    """
+    numbers = _NUMERIC.match(text.strip())
+    if numbers:
+        year, month, day = numbers.groups(default="0")
+        return _calendar(year, int(month), int(day))
+    return next((iso for match in _DATES.finditer(text) if (iso := _iso(match))), None)
+
+
 def _iso(match: re.Match[str]) -> str | None:
-    """``YYYY``, ``YYYY-MM`` or ``YYYY-MM-DD``; None for a date that no calendar has."""
+    """The date of a match of ``_DATES``; None for one that no calendar has."""
     groups = match.groupdict()
     year = groups["zy"] or groups["iy"] or groups["dy"] or groups["my"] or groups["y"]
     named = groups["dm"] or groups["mm"]
     month = _MONTH[named.lower()] if named else int(groups["zm"] or groups["im"] or 0)
-    day = int(groups["zd"] or groups["id"] or groups["dd"] or groups["md"] or 0)
+    return _calendar(
+        year, month, int(groups["zd"] or groups["id"] or groups["dd"] or groups["md"] or 0)
+    )
+
+
+def _calendar(year: str, month: int, day: int) -> str | None:
     if month > 12 or day > 31:
         return None
-    return str(year) + (f"-{month:02d}" if month else "") + (f"-{day:02d}" if month and day else "")
+    return year + (f"-{month:02d}" if month else "") + (f"-{day:02d}" if month and day else "")

@@ -11,27 +11,14 @@ _LOOK_AT = 2_000
 
 
 def describe_entities(
-    entities: pl.DataFrame,
-    mentions: pl.DataFrame,
-    relationships: pl.DataFrame,
-    text_units: pl.DataFrame,
+    entities: pl.DataFrame, defined: pl.DataFrame, relationships: pl.DataFrame
 ) -> pl.DataFrame:
     """``entities`` with ``description``: the first sentence of the unit that the entity titles.
 
     Where no unit is titled by it, the strongest of its relationship descriptions; else empty.
+    ``defined`` is what :func:`defining_sentences` gives.
     """
-    titled = (
-        mentions.filter(pl.col("char_start") < 0)
-        .sort("entity_id", "text_unit_id", "char_start", "char_end", "surface")
-        .unique("entity_id", keep="first", maintain_order=True)
-        .join(
-            text_units.select(pl.col("id").alias("text_unit_id"), "text", "context"),
-            on="text_unit_id",
-        )
-        .filter(pl.col("context").str.starts_with(pl.col("surface")))
-    )
-    texts = [_first_sentence(text) for text in titled["text"].to_list()]
-    defined = titled.select("entity_id").with_columns(pl.Series("defined", texts, dtype=pl.String))
+    defined = defined.select("entity_id", "defined")
     ends = pl.concat(
         [
             relationships.select(pl.col(end).alias("entity_id"), "weight", "description")
@@ -48,6 +35,24 @@ def describe_entities(
         .join(related, left_on="id", right_on="entity_id", how="left")
         .with_columns(description=pl.coalesce("defined", "related", pl.lit("")))
         .drop("defined", "related")
+    )
+
+
+def defining_sentences(mentions: pl.DataFrame, text_units: pl.DataFrame) -> pl.DataFrame:
+    """entity_id, text_unit_id, defined: the first sentence of the first unit each one titles."""
+    titled = (
+        mentions.filter(pl.col("char_start") < 0)
+        .sort("entity_id", "text_unit_id", "char_start", "char_end", "surface")
+        .unique("entity_id", keep="first", maintain_order=True)
+        .join(
+            text_units.select(pl.col("id").alias("text_unit_id"), "text", "context"),
+            on="text_unit_id",
+        )
+        .filter(pl.col("context").str.starts_with(pl.col("surface")))
+    )
+    texts = [_first_sentence(text) for text in titled["text"].to_list()]
+    return titled.select("entity_id", "text_unit_id").with_columns(
+        pl.Series("defined", texts, dtype=pl.String)
     )
 
 

@@ -1,50 +1,42 @@
 """Which names mean the same entity: evidence of all units to entities and what hangs on them.
 
-Rules, each recorded in ``merges``: equal :func:`graphkb.text.names.name_key` (width, case,
-punctuation, accents, script); a second name that the texts give to one entity only; an honorific
-before or after a known person's name; a legal form after a known organisation's name. A second
-name that the texts give to several entities, or that is a title by itself, joins none of them:
-they keep it as an alias.
+Names of an equal :func:`graphkb.text.names.name_key` (width, case, punctuation, accents, script)
+are one entity: ids are made of keys, so namesakes that are written alike stay one. Which keys are
+joined beyond that is decided in order, each join recorded in ``merges``: by the user
+(:mod:`graphkb.extract.join`); a second name that the texts give to one entity only; an honorific
+before or after a known person's name; a legal form after a known organisation's name; a model's
+judgement, where one is asked (:mod:`graphkb.extract.compare`). A second name that the texts give
+to several entities, or that is a title by itself, joins none of them by rule: they keep it as an
+alias.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import polars as pl
 
-from graphkb.extract.describe import describe_entities
+from graphkb.extract.collect import Shorten, describe_by_evidence, select_descriptions
+from graphkb.extract.compare import Judged, join_judged, spellings
+from graphkb.extract.describe import defining_sentences, describe_entities
+from graphkb.extract.join import (
+    Decided,
+    NameSets,
+    join_by_rules,
+    read_decisions,
+    with_new_titles,
+)
 from graphkb.extract.ordinary import cut_short, ordinary_names
-from graphkb.settings import Extract
+from graphkb.extract.relate import covariates_of, related_entities, relationships_of
 from graphkb.tables import TABLES, content_hash
 from graphkb.text.names import name_key
-
-_SMALL = 1e-6
-_HONORIFIC = re.compile(
-    r"\A(?:mr|mrs|ms|dr|prof|professor|sir|president|minister|general|captain|king|queen|prince|"
-    r"princess|emperor|empress|pope|lord|lady|saint|st|bishop|archbishop|cardinal|senator|"
-    r"governor|judge|justice|colonel|lieutenant|major|admiral) (?=\w+ \w)"
-    r"|(?:先生|女士|教授|博士|院士|老师|主席|总统|总理|部长|主任|书记|董事长|总经理|同志)\Z"
-)
-_LEGAL_FORM = re.compile(
-    r" (?:inc|corp|corporation|ltd|llc|plc|gmbh|co|co ltd)\Z|(?:股份)?有限(?:责任)?公司\Z"
-)
-
-_MERGES = {
-    "name": pl.String(),
-    "into": pl.String(),
-    "rule": pl.String(),
-    "evidence": pl.Int64(),
-}
 
 
 @dataclass(frozen=True)
 class Resolution:
     """Entities and everything that refers to them, in table order, sorted by key.
 
-    ``merges`` has one row a name that was joined to another one: name, into, rule, evidence
-    (rows that say so). ``dropped`` counts what was left out and why.
+    ``merges`` is the table of joins. ``dropped`` counts what was left out and why.
     """
 
     entities: pl.DataFrame
@@ -60,13 +52,22 @@ def resolve_entities(
     relationship_evidence: pl.DataFrame,
     claim_evidence: pl.DataFrame,
     text_units: pl.DataFrame,
-    options: Extract,
+    *,
+    entity_evidence: pl.DataFrame | None = None,
+    decisions: pl.DataFrame | None = None,
+    judged: Judged | None = None,
+    shorten: Shorten = select_descriptions,
+    max_tokens: int = 300,
 ) -> Resolution:
     """Join evidence by entity. Independent of row order; ids are hashes of the entity's name key.
 
-    ``human_readable_id`` is null: numbers are given by the store and kept.
+    ``entity_evidence`` is what a model said of names, ``decisions`` what the user said.
+    ``judged`` gives verdicts on likely pairs; without it only rules join. ``shorten`` makes
+    collected descriptions of more than ``max_tokens`` shorter. ``human_readable_id`` is null:
+    numbers are given by the store and kept.
     """
-    del options
+    said = TABLES["entity_evidence"].empty() if entity_evidence is None else entity_evidence
+    decided = Decided() if decisions is None else read_decisions(decisions)
     ordinary = ordinary_names(mention_evidence, text_units)
     whole = cut_short(mention_evidence, text_units)
     mention_evidence = mention_evidence.filter(~pl.col("name").is_in(ordinary)).with_columns(
@@ -80,24 +81,38 @@ def resolve_entities(
         .with_columns(object=pl.when(~pl.col("object").is_in(ordinary)).then("object"))
         .with_columns(pl.col("subject", "object").replace(whole))
     )
+    said = said.filter(~pl.col("name").is_in(ordinary)).with_columns(pl.col("name").replace(whole))
     names = _names(mention_evidence, relationship_evidence, claim_evidence)
-    roots, merges = _merge(names, mention_evidence)
-    names = names.with_columns(root=pl.col("key").replace(roots))
+    names = with_new_titles(names, decided)
+    key_of = dict(names.select("name", "key").iter_rows())
+    sets = join_by_rules(key_of, mention_evidence, decided)
+    names = _with_roots(names, sets)
+    if judged is not None:
+        typed = _with_types(names, mention_evidence)
+        join_judged(sets, typed, mention_evidence, said, text_units, decided, judged)
+        names = _with_roots(names, sets)
     unique = names["root"].unique().sort().to_list()
     ids = [content_hash("entity", key) for key in unique]
     names = names.with_columns(entity_id=pl.col("root").replace_strict(unique, ids))
     lookup = names.select("name", "entity_id")
     mentions = _mentions(mention_evidence, lookup)
-    entities = _entities(names, mention_evidence, mentions)
-    relationships, loops = _relationships(relationship_evidence, lookup, entities)
-    entities = describe_entities(entities, mentions, relationships, text_units)
-    covariates = _covariates(claim_evidence, lookup, entities)
+    entities = _entities(names, mention_evidence, mentions, decided)
+    related, loops = related_entities(relationship_evidence, lookup)
+    relationships = relationships_of(related, entities)
+    defined = defining_sentences(mentions, text_units)
+    entities = describe_entities(entities, defined, relationships)
+    if said.height:
+        entities, relationships = describe_by_evidence(
+            entities, relationships, said.join(lookup, on="name"), related, defined,
+            mention_evidence, max_tokens, shorten,
+        )  # fmt: skip
+    covariates = covariates_of(claim_evidence, lookup, entities)
     return Resolution(
         TABLES["entities"].conform(entities),
         TABLES["mentions"].conform(mentions),
         TABLES["relationships"].conform(relationships),
         TABLES["covariates"].conform(covariates),
-        merges,
+        _merges(sets, names, mention_evidence, entities),
         {"self_relationships": loops, "ordinary_words": len(ordinary)},
     )
 
@@ -121,47 +136,36 @@ def _names(
     )
 
 
-def _merge(names: pl.DataFrame, mentions: pl.DataFrame) -> tuple[dict[str, str], pl.DataFrame]:
-    """Key to the key it is joined to (only keys that are joined), and the record of it."""
-    key_of = dict(names.iter_rows())
-    keys = set(names["key"].to_list())
-    targets: dict[str, dict[str, int]] = {}
-    pairs = mentions.filter(pl.col("alias_of").is_not_null()).group_by("name", "alias_of").len()
-    for name, full, count in pairs.sort("name", "alias_of").iter_rows():
-        short, long = key_of[name], key_of[full]
-        if short != long:
-            counts = targets.setdefault(short, {})
-            counts[long] = counts.get(long, 0) + count
-    parent: dict[str, str] = {}
-    records: list[tuple[str, str, str, int]] = []
-
-    def root(key: str) -> str:
-        while key in parent:
-            key = parent[key]
-        return key
-
-    for short in sorted(targets.keys() - _headed(mentions, key_of)):
-        roots = {root(long) for long in targets[short]} - {root(short)}
-        if len(roots) == 1:
-            into = roots.pop()
-            parent[root(short)] = into
-            records.append((short, into, "alias", sum(targets[short].values())))
-    for rule, pattern in (("honorific", _HONORIFIC), ("legal form", _LEGAL_FORM)):
-        for key in sorted(keys):
-            plain = pattern.sub("", key).strip()
-            long_enough = len(plain) >= 4 or rule == "honorific"  # 山东有限公司 is not 山东
-            if plain != key and long_enough and plain in keys and root(plain) != root(key):
-                parent[root(key)] = root(plain)
-                records.append((key, root(plain), rule, 1))
-    joined = {key: root(key) for key in sorted(keys) if key in parent}
-    return joined, pl.DataFrame(records, schema=_MERGES, orient="row").sort("name", "into")
+def _with_roots(names: pl.DataFrame, sets: NameSets) -> pl.DataFrame:
+    """``names`` with ``root``, the key that stands for its set."""
+    roots = sets.roots(names["key"].unique().to_list())
+    return names.with_columns(root=pl.col("key").replace(roots))
 
 
-def _headed(mentions: pl.DataFrame, key_of: dict[str, str]) -> set[str]:
-    """Keys that stand above a unit as a name of their own: a document about casinos is not the
-    one about the film Casino."""
-    heads = mentions.filter((pl.col("char_start") < 0) & pl.col("alias_of").is_null())
-    return {key_of[name] for name in heads["name"].unique().to_list()}
+def _with_types(names: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
+    """``names`` with the type of their set."""
+    types = _types(names.with_columns(entity_id="root"), evidence)
+    return names.join(types.rename({"entity_id": "root"}), on="root", how="left").with_columns(
+        pl.col("type").fill_null("TERM")
+    )
+
+
+def _merges(
+    sets: NameSets, names: pl.DataFrame, evidence: pl.DataFrame, entities: pl.DataFrame
+) -> pl.DataFrame:
+    """The record of every join: a name, the title of its entity, the rule, its evidence."""
+    spelled = spellings(names, evidence)
+    titles = dict(entities.select("id", "title").iter_rows())
+    title_of = {key: titles[i] for key, i in names.select("key", "entity_id").iter_rows()}
+    rows = []
+    for key, into, rule, count in sets.records:
+        if key in title_of and into in title_of:
+            title = title_of[key]
+            name = spelled[into] if name_key(title) == key else spelled[key]
+            rows.append((name, title, rule, count))
+    frame = pl.DataFrame(rows, schema=TABLES["merges"].schema, orient="row")
+    grouped = frame.group_by("name", "into", "rule").agg(pl.col("evidence").sum())
+    return TABLES["merges"].conform(grouped)
 
 
 def _mentions(evidence: pl.DataFrame, lookup: pl.DataFrame) -> pl.DataFrame:
@@ -177,22 +181,24 @@ def _mentions(evidence: pl.DataFrame, lookup: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _entities(names: pl.DataFrame, evidence: pl.DataFrame, mentions: pl.DataFrame) -> pl.DataFrame:
-    """id, title, type, aliases, frequency. The title heads a document, else is no second name,
-    else is the commonest spelling."""
+def _entities(
+    names: pl.DataFrame, evidence: pl.DataFrame, mentions: pl.DataFrame, decided: Decided
+) -> pl.DataFrame:
+    """id, title, type, aliases, frequency. The title is what the user wants, else heads a
+    document, else is no second name, else is the commonest spelling."""
     heads = (pl.col("char_start") < 0) & pl.col("alias_of").is_null()
     counts = evidence.group_by("name").agg(pl.len().alias("count"), heads.any().alias("heads"))
     spelled = names.join(counts, on="name", how="left").with_columns(
         pl.col("count").fill_null(0), pl.col("heads").fill_null(value=False)
     )
     order = spelled.sort(
-        ["entity_id", "heads", pl.col("key") == pl.col("root"), "count", "name"],
-        descending=[False, True, True, True, False],
+        ["entity_id", "wish", "heads", pl.col("key") == pl.col("root"), "count", "name"],
+        descending=[False, True, True, True, True, False],
     )
     entities = order.group_by("entity_id", maintain_order=True).agg(
         pl.col("name").first().alias("title"), pl.col("name").alias("spellings")
     )
-    ambiguous = _ambiguous_aliases(evidence, names)
+    ambiguous = _ambiguous_aliases(evidence, names, decided)
     entities = entities.join(ambiguous, on="entity_id", how="left").with_columns(
         aliases=pl.col("spellings")
         .list.set_union(pl.col("shared").fill_null(pl.lit([], dtype=pl.List(pl.String))))
@@ -215,12 +221,19 @@ def _entities(names: pl.DataFrame, evidence: pl.DataFrame, mentions: pl.DataFram
     )
 
 
-def _ambiguous_aliases(evidence: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+def _ambiguous_aliases(
+    evidence: pl.DataFrame, names: pl.DataFrame, decided: Decided
+) -> pl.DataFrame:
     """Second names by the entity they were given to: entity_id, shared."""
+    given = evidence.filter(pl.col("alias_of").is_not_null()).select("name", "alias_of").unique()
+    if decided.apart or decided.alone:
+        apart = [
+            decided.keeps_apart(name_key(name), name_key(full)) for name, full in given.iter_rows()
+        ]
+        given = given.filter(~pl.Series(apart, dtype=pl.Boolean))
     lookup = names.select(pl.col("name").alias("alias_of"), "entity_id")
     return (
-        evidence.filter(pl.col("alias_of").is_not_null())
-        .join(lookup, on="alias_of", how="inner")
+        given.join(lookup, on="alias_of", how="inner")
         .group_by("entity_id")
         .agg(pl.col("name").unique().sort().alias("shared"))
     )
@@ -247,75 +260,4 @@ def _types(names: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
         )
         .group_by("entity_id", maintain_order=True)
         .agg(pl.col("type").first())
-    )
-
-
-def _relationships(
-    evidence: pl.DataFrame, lookup: pl.DataFrame, entities: pl.DataFrame
-) -> tuple[pl.DataFrame, int]:
-    """Relationships by (source, target, type, directed), and how many self-loops were dropped.
-
-    Undirected ones run from the smaller to the larger entity id.
-    """
-    joined = (
-        evidence.with_columns(
-            weight=pl.when(pl.col("weight") > 0).then("weight").otherwise(_SMALL).fill_nan(_SMALL)
-        )
-        .join(lookup.rename({"name": "source", "entity_id": "source_id"}), on="source")
-        .join(lookup.rename({"name": "target", "entity_id": "target_id"}), on="target")
-    )
-    loops = joined.filter(pl.col("source_id") == pl.col("target_id")).height
-    swap = ~pl.col("directed") & (pl.col("source_id") > pl.col("target_id"))
-    ends = {
-        "source_id": pl.when(swap).then("target_id").otherwise("source_id"),
-        "target_id": pl.when(swap).then("source_id").otherwise("target_id"),
-    }
-    key = ["source_id", "target_id", "type", "directed"]
-    grouped = (
-        joined.filter(pl.col("source_id") != pl.col("target_id"))
-        .with_columns(**ends)
-        .sort(
-            [*key, "weight", "text_unit_id", "char_start", "description"],
-            descending=[False] * 4 + [True] + [False] * 3,
-        )
-        .group_by(key, maintain_order=True)
-        .agg(
-            pl.col("weight").sum(),
-            pl.col("description").unique(maintain_order=True).head(3).str.join("\n"),
-            pl.col("text_unit_id").unique().sort().alias("text_unit_ids"),
-        )
-    )
-    titles = entities.select("id", "title")
-    named = grouped.join(
-        titles.rename({"id": "source_id", "title": "source"}), on="source_id"
-    ).join(titles.rename({"id": "target_id", "title": "target"}), on="target_id")
-    parts = named.select("source_id", "target_id", "type", pl.col("directed").cast(pl.String))
-    ids = [content_hash("relationship", *row) for row in parts.iter_rows()]
-    return named.with_columns(
-        pl.Series("id", ids, dtype=pl.String), human_readable_id=pl.lit(None, dtype=pl.Int64)
-    ), loops
-
-
-def _covariates(
-    evidence: pl.DataFrame, lookup: pl.DataFrame, entities: pl.DataFrame
-) -> pl.DataFrame:
-    titles = lookup.join(entities.select("id", "title"), left_on="entity_id", right_on="id")
-    titles = titles.select("name", "title")
-    joined = (
-        evidence.join(titles.rename({"name": "subject", "title": "subject_id"}), on="subject")
-        .join(titles.rename({"name": "object", "title": "object_id"}), on="object", how="left")
-        .with_columns(
-            covariate_type=pl.lit("claim"), human_readable_id=pl.lit(None, dtype=pl.Int64)
-        )
-        .sort(
-            "text_unit_id", "char_start", "char_end", "subject_id", "type", "description",
-            "object_id", "status", "start_date", "end_date", "source_text", "subject",
-        )
-    )  # fmt: skip
-    parts = joined.select(
-        "text_unit_id", pl.col("char_start").cast(pl.String), "subject_id", "type", "description"
-    )
-    ids = [content_hash("claim", *row) for row in parts.iter_rows()]
-    return joined.with_columns(pl.Series("id", ids, dtype=pl.String)).unique(
-        "id", keep="first", maintain_order=True
     )

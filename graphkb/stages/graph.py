@@ -1,11 +1,10 @@
-"""Text units to evidence, entities, communities, reports, search tokens and graph arrays."""
+"""Text units and entities to terms, communities, search tokens and graph arrays."""
 
 from __future__ import annotations
 
-from functools import partial
-
 import polars as pl
 
+from graphkb.stages.imported import imported_partition
 from graphkb.store.arrays import write_arrays
 from graphkb.tables import TABLES, content_hash
 from graphkb.work import Work
@@ -31,60 +30,6 @@ def mine_terms(work: Work) -> dict[str, pl.DataFrame]:
     }
 
 
-def extract_evidence(work: Work) -> dict[str, pl.DataFrame]:
-    from graphkb.extract.offline import extract_units
-
-    stage = "extract_evidence"
-    names = ("mention_evidence", "relationship_evidence", "claim_evidence")
-    new, kept = _new_units(work, stage)
-    terms = work.table("terms")
-    if kept.height and "terms" in work.changed:
-        # A unit depends on the terms it holds: run it again when one of them came or went.
-        moved = _moved_terms(work.committed("terms")["term"], terms["term"])
-        if moved:
-            units = work.table("text_units").join(kept, on="id", how="semi")
-            hit = units.filter(pl.col("text").str.contains_any(moved, ascii_case_insensitive=True))
-            kept = kept.join(hit.select("id"), on="id", how="anti")
-            new = pl.concat([new, hit])
-    new = new.sort("id")
-    work.progress("extract", 0, new.height)
-    extraction = extract_units(new, terms, work.settings.extract, partial(work.progress, "extract"))
-    made = (extraction.mentions, extraction.relationships, extraction.claims)
-    result = {}
-    for name, frame in zip(names, made, strict=True):
-        old = work.kept(stage, name).join(kept, left_on="text_unit_id", right_on="id", how="semi")
-        result[name] = pl.concat([old, TABLES[name].conform(frame)])
-    return result
-
-
-def _moved_terms(before: pl.Series, after: pl.Series) -> list[str]:
-    """Terms that came or went, and those that differ from one of them in case only: of such the
-    texts' spelling decides which is found."""
-    moved = {term.lower() for term in set(before).symmetric_difference(after)}
-    return sorted(term for term in {*before, *after} if term.lower() in moved)
-
-
-def resolve_entities(work: Work) -> dict[str, pl.DataFrame]:
-    from graphkb.extract import resolve
-
-    work.progress("resolve", 0, 0)
-    resolution = resolve.resolve_entities(
-        work.table("mention_evidence"),
-        work.table("relationship_evidence"),
-        work.table("claim_evidence"),
-        work.table("text_units"),
-        work.settings.extract,
-    )
-    if not resolution.entities.height:
-        work.warnings.append("no entities were found: search works, the graph is empty")
-    return {
-        "entities": resolution.entities,
-        "mentions": resolution.mentions,
-        "relationships": resolution.relationships,
-        "covariates": resolution.covariates,
-    }
-
-
 def find_communities(work: Work) -> dict[str, pl.DataFrame]:
     from graphkb.graph import communities
     from graphkb.graph.pagerank import rank_entities
@@ -92,9 +37,8 @@ def find_communities(work: Work) -> dict[str, pl.DataFrame]:
     work.progress("communities", 0, 0)
     entities, relationships = work.table("entities"), work.table("relationships")
     previous = work.kept("find_communities", "communities")
-    found = communities.find_communities(
-        entities, relationships, work.settings.cluster, previous if previous.height else None
-    )
+    start = previous if previous.height else imported_partition(work.root, entities)
+    found = communities.find_communities(entities, relationships, work.settings.cluster, start)
     nodes = (
         rank_entities(entities, relationships)
         .join(found.leaf, on="entity_id", how="left")
@@ -105,24 +49,6 @@ def find_communities(work: Work) -> dict[str, pl.DataFrame]:
         )
     )
     return {"communities": found.communities, "nodes": nodes}
-
-
-def write_reports(work: Work) -> dict[str, pl.DataFrame]:
-    from graphkb.report import offline
-
-    work.progress("reports", 0, 0)
-    previous = work.kept("write_reports", "community_reports")
-    reports = offline.write_reports(
-        work.table("communities"),
-        work.table("entities"),
-        work.table("nodes"),
-        work.table("relationships"),
-        work.table("mentions"),
-        work.table("text_units"),
-        work.settings.report,
-        previous if previous.height else None,
-    )
-    return {"community_reports": reports}
 
 
 def tokenize_units(work: Work) -> dict[str, pl.DataFrame]:

@@ -20,9 +20,7 @@ def _types(*rows: tuple[str, str]) -> dict[str, str]:
     """Title to type of the entities of (context, text) rows."""
     corpus = units(*rows)
     made = extract_units(corpus, mine_terms(corpus, ONE), ONE)
-    entities = resolve_entities(
-        made.mentions, made.relationships, made.claims, corpus, ONE
-    ).entities
+    entities = resolve_entities(made.mentions, made.relationships, made.claims, corpus).entities
     return dict(entities.select("title", "type").iter_rows())
 
 
@@ -162,7 +160,7 @@ def test_pieces_of_a_persons_name_join_it_unless_they_stand_alone() -> None:
         corpus = units(*[("", text) for text in texts])
         empty = extract_units(corpus.head(0), pl.DataFrame({"term": []}), ONE)
         frame = pl.DataFrame(rows, schema=empty.mentions.schema, orient="row")
-        made = resolve_entities(frame, empty.relationships, empty.claims, corpus, ONE)
+        made = resolve_entities(frame, empty.relationships, empty.claims, corpus)
         return set(made.entities["title"])
 
     assert persons("林知夏来了") == {"林知夏"}

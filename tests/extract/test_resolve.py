@@ -35,7 +35,6 @@ def _resolve(mentions: pl.DataFrame, related: pl.DataFrame | None = None) -> Res
         _related() if related is None else related,
         TABLES["claim_evidence"].empty(),
         units(("", "text")),
-        ONE,
     )
 
 
@@ -100,9 +99,7 @@ def test_a_title_is_not_swallowed_by_a_namesake() -> None:
         ("Casino (film)", "Casino is a film by Martin Scorsese."),
     )
     made = extract_units(corpus, mine_terms(corpus, ONE), ONE)
-    entities = resolve_entities(
-        made.mentions, made.relationships, made.claims, corpus, ONE
-    ).entities
+    entities = resolve_entities(made.mentions, made.relationships, made.claims, corpus).entities
     assert {"Casino", "Casino (film)"} <= set(entities["title"])
 
 
@@ -123,10 +120,8 @@ def test_weights_add_up_and_never_reach_zero() -> None:
 def test_row_order_changes_nothing_and_every_id_exists(mixed: pl.DataFrame) -> None:
     made = extract_units(mixed, mine_terms(mixed, ONE), ONE)
     frames = (made.mentions, made.relationships, made.claims)
-    one = resolve_entities(*frames, mixed, ONE)
-    two = resolve_entities(
-        *(f.sample(fraction=1, shuffle=True, seed=7) for f in frames), mixed, ONE
-    )
+    one = resolve_entities(*frames, mixed)
+    two = resolve_entities(*(f.sample(fraction=1, shuffle=True, seed=7) for f in frames), mixed)
     for name in ("entities", "mentions", "relationships", "covariates", "merges"):
         assert getattr(one, name).equals(getattr(two, name)), name
     ids, titles = set(one.entities["id"]), set(one.entities["title"])
@@ -139,7 +134,7 @@ def test_row_order_changes_nothing_and_every_id_exists(mixed: pl.DataFrame) -> N
 
 def test_a_titled_entity_is_described_by_its_first_sentence(mixed: pl.DataFrame) -> None:
     made = extract_units(mixed, mine_terms(mixed, ONE), ONE)
-    entities = resolve_entities(made.mentions, made.relationships, made.claims, mixed, ONE).entities
+    entities = resolve_entities(made.mentions, made.relationships, made.claims, mixed).entities
     described = dict(entities.select("title", "description").iter_rows())
     assert described["Bluestone Ltd"].startswith("Bluestone Ltd is a company")
     assert described["曹操"] == "曹操在许昌与刘备煮酒论英雄。"

@@ -1,0 +1,304 @@
+"""Text units to evidence: names, relationships and claims, by rules, a model, or both.
+
+Every unit has a row in ``extractions``. Under ``llm`` the model reads each unit, and names that
+the rules are sure of are added; under ``hybrid`` it reads the units it is worth most for, and its
+evidence is united with that of the rules. A unit that the model could not read has the evidence
+of the rules, and is asked for again in the next run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from graphkb.errors import LanguageModelError
+from graphkb.settings import Settings, uses_model
+from graphkb.stages.imported import depends_on_imported, imported_extraction
+from graphkb.tables import TABLES
+from graphkb.work import Work
+
+if TYPE_CHECKING:
+    from graphkb.extract.imported import ImportedExtraction
+    from graphkb.extract.llm import Reading
+    from graphkb.extract.offline import Extraction
+
+STAGE = "extract_evidence"
+_EVIDENCE = ("mention_evidence", "relationship_evidence", "claim_evidence")
+_WRITTEN = (*_EVIDENCE, "entity_evidence", "extractions")
+_UNFINISHED = ("partial", "failed", "budget")
+#: Types that rules give to what they are not sure is a name.
+_UNSURE = ("TERM", "DOCUMENT")
+_SAMPLE = 200
+
+Method = Literal["offline", "llm", "hybrid"]
+Frames = dict[str, pl.DataFrame]
+
+
+def extraction_method(settings: Settings) -> Method:
+    """How units are read, ``auto`` decided. Raises SettingsError without the model asked for."""
+    if not uses_model(settings, "extract"):
+        return "offline"
+    return "hybrid" if settings.extract.method == "hybrid" else "llm"
+
+
+def extraction_depends_on(work: Work) -> tuple[str, ...]:
+    """What the evidence depends on beside settings and tables: how units are read, by which
+    model, with which prompts, and what was imported."""
+    from graphkb.extract.questions import Questions
+
+    imported = depends_on_imported(work)
+    method = extraction_method(work.settings)
+    if method == "offline":
+        return imported
+    llm = work.settings.llm
+    prompts = Questions(work.root, work.settings.extract).fingerprint
+    return (*imported, method, llm.extraction_model or llm.model, prompts)
+
+
+def extraction_is_unfinished(work: Work) -> bool:
+    """Whether units are left that the model could not read, and there is one to ask."""
+    if work.model is None or extraction_method(work.settings) == "offline":
+        return False
+    return bool(work.table("extractions")["status"].is_in(_UNFINISHED).any())
+
+
+def units_to_read(work: Work) -> pl.DataFrame:
+    """The text units that the model is asked about when the stage runs now."""
+    method = extraction_method(work.settings)
+    imported = imported_extraction(work)
+    due, _ = _due(work, method, _unit_ids(imported))
+    return _worth_asking(work, due, _by_rules(work, due)) if method == "hybrid" else due
+
+
+def extract_evidence(work: Work) -> Frames:
+    method = extraction_method(work.settings)
+    imported = imported_extraction(work)
+    elsewhere = _unit_ids(imported)
+    due, kept = _due(work, method, elsewhere)
+    work.progress("extract", 0, due.height)
+    if method == "offline":
+        parts = [_by_rules(work, due, partial(work.progress, "extract"))]
+        parts[0]["extractions"] = _extractions(due["id"], "offline")
+    else:
+        parts, kept = _by_model(work, method, due, kept)
+    if imported:
+        evidence = _evidence(imported.extraction) | {"entity_evidence": imported.entities}
+        parts.append(evidence | {"extractions": _extractions(elsewhere, "imported")})
+    return {name: _joined(name, work.kept(STAGE, name), kept, parts) for name in _WRITTEN}
+
+
+def _unit_ids(imported: ImportedExtraction | None) -> pl.Series:
+    return imported.unit_ids if imported else pl.Series("id", dtype=pl.String)
+
+
+def _joined(name: str, old: pl.DataFrame, kept: pl.Series, parts: Sequence[Frames]) -> pl.DataFrame:
+    """Rows of the units that are kept, and those of the parts; of equal keys the first row."""
+    table = TABLES[name]
+    found = [part[name] for part in parts if name in part]
+    new = pl.concat([table.empty(), *found]).unique(
+        list(table.key), keep="first", maintain_order=True
+    )
+    return pl.concat([_of(old, kept), new])
+
+
+def _of(frame: pl.DataFrame, unit_ids: pl.Series) -> pl.DataFrame:
+    return frame.filter(pl.col("text_unit_id").is_in(unit_ids.implode()))
+
+
+def _without(frame: pl.DataFrame, unit_ids: set[str]) -> pl.DataFrame:
+    return frame.filter(~pl.col("text_unit_id").is_in(sorted(unit_ids)))
+
+
+def _due(work: Work, method: Method, elsewhere: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
+    """Text units to extract from, sorted by id, and the ids of those whose rows are kept; those
+    ``elsewhere`` are neither."""
+    units = work.table("text_units").filter(~pl.col("id").is_in(elsewhere.implode())).sort("id")
+    if STAGE in work.fresh:
+        return units, units["id"].clear()
+    columns = ["id", "text", "context", "language", "kind"]
+    before = work.committed("text_units").select(columns)
+    last = work.table("extractions").select(pl.col("text_unit_id").alias("id"), "method", "status")
+    known = units.join(before, on=columns, how="semi").join(last, on="id")
+    stale = (pl.col("method") == "imported") | _holds_moved_term(work, method)
+    if method != "offline":
+        stale = stale | pl.col("status").is_in(_UNFINISHED)
+    kept = known.filter(~stale)["id"]
+    return units.filter(~pl.col("id").is_in(kept.implode())), kept
+
+
+def _holds_moved_term(work: Work, method: Method) -> pl.Expr:
+    """Whether a unit that rules read holds a term which came or went: it depends on them."""
+    moved: list[str] = []
+    if "terms" in work.changed:
+        moved = _moved_terms(work.committed("terms")["term"], work.table("terms")["term"])
+    if not moved:
+        return pl.lit(value=False)
+    holds = pl.col("text").str.contains_any(moved, ascii_case_insensitive=True)
+    return holds & (pl.col("method") == "offline") if method == "llm" else holds
+
+
+def _moved_terms(before: pl.Series, after: pl.Series) -> list[str]:
+    """Terms that came or went, and those that differ from one of them in case only: of such the
+    texts' spelling decides which is found."""
+    moved = {term.lower() for term in set(before).symmetric_difference(after)}
+    return sorted(term for term in {*before, *after} if term.lower() in moved)
+
+
+def _by_rules(
+    work: Work, units: pl.DataFrame, progress: Callable[[int, int], None] | None = None
+) -> Frames:
+    from graphkb.extract.offline import extract_units
+
+    return _evidence(extract_units(units, work.table("terms"), work.settings.extract, progress))
+
+
+def _evidence(extraction: Extraction) -> Frames:
+    frames = (extraction.mentions, extraction.relationships, extraction.claims)
+    return {name: TABLES[name].conform(f) for name, f in zip(_EVIDENCE, frames, strict=True)}
+
+
+def _extractions(unit_ids: pl.Series, method: str) -> pl.DataFrame:
+    """A row for each of the units, all done."""
+    columns = {"method": method, "status": "done", "reason": None, "repaired": 0, "dropped": 0}
+    frame = unit_ids.alias("text_unit_id").to_frame()
+    return TABLES["extractions"].conform(
+        frame.with_columns(pl.lit(value).alias(name) for name, value in columns.items())
+    )
+
+
+def _by_model(
+    work: Work, method: Method, due: pl.DataFrame, kept: pl.Series
+) -> tuple[list[Frames], pl.Series]:
+    """Evidence of the due units, the model's before that of the rules, and the ids of the units
+    whose rows are kept, with those that got worse."""
+    rules: Frames = {}
+    asked = due
+    if method == "hybrid":
+        rules = _by_rules(work, due)
+        asked = _worth_asking(work, due, rules)
+    readings = _read(work, asked)
+    better = _better_before(work, readings)
+    readings = [reading for reading in readings if reading.unit.id not in better]
+    model = _model_frames(readings)
+    if method == "llm":
+        usable = {r.unit.id for r in readings if not r.unusable}
+        whole = {r.unit.id for r in readings if r.status == "done"} & usable
+        units = asked.filter(~pl.col("id").is_in(list(better)))
+        is_whole = pl.col("id").is_in(list(whole))
+        model["mention_evidence"] = pl.concat(
+            [model["mention_evidence"], _sure_names(work, units.filter(is_whole))]
+        )
+        rules = _by_rules(work, units.filter(~is_whole))
+    rest = due.filter(~pl.col("id").is_in(asked["id"].implode()))
+    others = {name: _without(frame, better) for name, frame in rules.items()}
+    others["extractions"] = _extractions(rest["id"], "offline")
+    kept = pl.concat([kept, pl.Series(kept.name, sorted(better), dtype=pl.String)])
+    return [model, others], kept
+
+
+def _worth_asking(work: Work, units: pl.DataFrame, rules: Frames) -> pl.DataFrame:
+    """The units that the model is to read under ``hybrid``."""
+    from graphkb.extract.worth import worth_reading
+
+    share = work.settings.extract.hybrid_share
+    chosen = worth_reading(units, rules["mention_evidence"], share)
+    return units.filter(pl.col("id").is_in(chosen.implode()))
+
+
+def _read(work: Work, units: pl.DataFrame) -> list[Reading]:
+    """The model's reading of each unit. Raises LanguageModelError when it brought nothing for
+    any unit of the knowledge base."""
+    from graphkb.extract.llm import read_units
+    from graphkb.extract.questions import Questions
+    from graphkb.extract.verify import Unit
+
+    model, options = work.asked_model(), work.settings.extract
+    asked_rows = units.select("id", "text", "context", "language").iter_rows()
+    asked = [Unit(unit, text, above or "", code) for unit, text, above, code in asked_rows]
+    questions = Questions(work.root, options)
+    readings = read_units(asked, model, questions, options, partial(work.progress, "extract"))
+    _remark(work, readings)
+    unusable = [reading for reading in readings if reading.unusable]
+    nothing = len(unusable) == len(readings) > 0
+    stopped = any(reading.status == "budget" for reading in readings)
+    read_before = (work.kept(STAGE, "extractions")["method"] == "llm").any()
+    if nothing and not stopped and not read_before:
+        sample = next((r.sample for r in unusable if r.sample), "")
+        said = f"; a reply: {' '.join(sample.split())[:_SAMPLE]!r}" if sample else ""
+        why = unusable[0].reason or "nothing that it lists stands in the text"
+        raise LanguageModelError(
+            f"no entities extracted from {len(readings)} text units: model "
+            f"{model.name('extraction')!r} at {work.settings.llm.base_url} said nothing that can "
+            f"be used ({why}){said}; check llm.model, or set extract.method: offline"
+        )
+    return readings
+
+
+def _better_before(work: Work, readings: Sequence[Reading]) -> set[str]:
+    """Units that could be read in part before, and not at all now: their rows are kept."""
+    before = work.kept(STAGE, "extractions").filter(pl.col("status") == "partial")["text_unit_id"]
+    failed = {r.unit.id for r in readings if r.status in ("failed", "budget")}
+    return failed.intersection(before.to_list())
+
+
+def _model_frames(readings: Sequence[Reading]) -> Frames:
+    found = [reading.found for reading in readings]
+    lists: dict[str, list[tuple[object, ...]]] = {
+        "mention_evidence": [row for f in found for row in f.evidence.mentions],
+        "relationship_evidence": [row for f in found for row in f.evidence.relationships],
+        "claim_evidence": [row for f in found for row in f.evidence.claims],
+        "entity_evidence": [row for f in found for row in f.descriptions],
+        "extractions": [_extraction(reading) for reading in readings],
+    }
+    return {
+        name: pl.DataFrame(data, schema=TABLES[name].schema, orient="row")
+        for name, data in lists.items()
+    }
+
+
+def _extraction(reading: Reading) -> tuple[object, ...]:
+    """The unit's row of ``extractions``."""
+    method = "offline" if reading.unusable else "llm"
+    reason = reading.reason or ("nothing listed stands in the text" if reading.unusable else None)
+    found = reading.found
+    return reading.unit.id, method, reading.status, reason, reading.repaired, found.dropped
+
+
+def _sure_names(work: Work, units: pl.DataFrame) -> pl.DataFrame:
+    """Mentions that rules are sure of, whatever words were mined: typed names and second names.
+    A model leaves some out."""
+    from graphkb.extract.offline import extract_units
+
+    no_terms = TABLES["terms"].empty()
+    options = work.settings.extract.model_copy(update={"claims": False})
+    mentions = extract_units(units, no_terms, options).mentions
+    sure = ~pl.col("type").is_in(_UNSURE) | pl.col("alias_of").is_not_null()
+    return TABLES["mention_evidence"].conform(mentions.filter(sure))
+
+
+def _remark(work: Work, readings: Sequence[Reading]) -> None:
+    """Say which units the model could not read, and what stands in for it."""
+    total = work.table("text_units").height
+    groups = (
+        (("failed",), "could not be read by the model", "offline extraction stands in"),
+        (("budget",), "were not read by the model", "offline extraction stands in"),
+        (("partial",), "could be read by the model only in part", "what was found is kept, with "
+         "offline extraction for the rest"),
+    )  # fmt: skip
+    for statuses, what, instead in groups:
+        left = [reading for reading in readings if reading.status in statuses]
+        if left:
+            first = f"{_where(work, left[0])}: {left[0].reason}"
+            work.incomplete.append(
+                f"{len(left)} of {total} text units {what} ({first}): {instead}; run again to retry"
+            )
+
+
+def _where(work: Work, reading: Reading) -> str:
+    """Path and headings of a unit."""
+    unit = work.table("text_units").filter(pl.col("id") == reading.unit.id).row(0, named=True)
+    paths = work.table("documents").filter(pl.col("id") == unit["document_id"])["path"]
+    return " › ".join([*paths, *(unit["heading_path"] or [])])
