@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,7 +117,7 @@ def read_corpus(
         mention_unit=unit,
         mention_start=found["char_start"].to_numpy(),
         members=_members(labels, source, target, weight),
-        inner=_inner(labels, source, target, strength),
+        inner=strongest_inside(labels, source, target, [strength] * len(labels)),
         sources=_sources(labels, entity, unit),
     )
 
@@ -205,12 +205,18 @@ def _members(
     return Grouped.of(*_by_key(keys, values))
 
 
-def _inner(
-    labels: tuple[Integers, ...], source: Integers, target: Integers, strength: Reals
+def strongest_inside(
+    labels: Sequence[Integers], source: Integers, target: Integers, strengths: Sequence[Reals]
 ) -> Grouped:
+    """Relationships inside each community by its number, strongest first, ties by id.
+
+    ``labels`` and ``strengths`` are by level.
+    """
     keys, values = [_none()], [_none()]
-    order = np.lexsort((np.arange(len(strength)), -strength))
-    for label in labels:
+    order = sorted_by = None
+    for label, strength in zip(labels, strengths, strict=True):
+        if order is None or strength is not sorted_by:
+            order, sorted_by = np.lexsort((np.arange(len(strength)), -strength)), strength
         inside = (label[source] == label[target]) & (label[source] >= 0) & (source != target)
         strongest = order[inside[order]]
         keys.append(label[source[strongest]])

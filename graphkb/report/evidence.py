@@ -1,256 +1,263 @@
-"""What a report on a community is made from, most important first, within a token budget."""
+"""What a model is shown of a community, as numbered rows within a token budget.
+
+All of it is chosen by what stands inside the community (:mod:`graphkb.report.local`) and written
+in an order that content gives, so that a community that did not change is shown as before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from itertools import islice
 
+import numpy as np
 import polars as pl
 
-from graphkb.report.corpus import Corpus
-from graphkb.report.sentences import Sentences
-from graphkb.tables import content_hash
+from graphkb.report.corpus import Corpus, Grouped
+from graphkb.report.local import local_order
+from graphkb.report.rows import (
+    ROW_TOKENS,
+    Row,
+    cost,
+    cut_text,
+    make_row,
+    one_line,
+    take_rows,
+    write_rows,
+)
+from graphkb.report.sentences import read_sentences
+from graphkb.text.sentences import sentence_spans
 from graphkb.text.tokens import count_tokens
 
-# Where not all fits: the share of the budget that reports, or quoted sources, may take.
-_REPORT_SHARE = 0.6
-_SOURCE_SHARE = 0.3
+# The share of the budget that reports of children may take, and sentences behind them.
+_REPORT_SHARE = 0.5
+_SENTENCE_SHARE = 0.4
 
-# ASCII's unit and record separators.
-_CELL, _END = "\x1f", "\x1e"
+# Of the budget's tokens, one sentence for so many, and one row of the graph: the strongest that
+# many are shown. All that fits would be more to read, and each weak newcomer would change it.
+_TOKENS_A_SENTENCE = 200
+_TOKENS_A_ROW = 160
+
+# Most text units that a row stands for.
+_ROW_UNITS = 3
+
+# The strongest rows speak for a community whose descriptions take up to so many budgets; of a
+# larger one the reports of its children tell more.
+_BUDGETS = 2
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a report tells those who read about the community it is a part of."""
+
+    title: str
+    summary: str
+    text_unit_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One row as it is shown, and the text units that its number stands for.
+
+    ``key`` is a position in the corpus, or in the sentences, or a child's community number.
+    """
+
+    number: int
+    section: str
+    key: int
+    text: str
+    text_unit_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A community's evidence as prompt text of at most the asked tokens, and what stands in it.
-
-    ``text_unit_ids`` are all sources of the community in document order, whether quoted or
-    not; ``reports`` are the children whose report stands in for their rows; ``left_out``
-    counts the entity, relationship and sentence rows that neither stand in the text nor are
-    covered by a report in it.
-    """
+    """A community's strongest rows as prompt text of at most the asked tokens."""
 
     community: int
     text: str
     n_tokens: int
-    entity_ids: tuple[str, ...]
-    relationship_ids: tuple[str, ...]
-    reports: tuple[int, ...]
-    text_unit_ids: tuple[str, ...]
-    left_out: int
+    rows: tuple[Shown, ...]
+
+    def keys(self, section: str) -> tuple[int, ...]:
+        """Keys of the rows of one section, in the order in which they are shown."""
+        return tuple(row.key for row in self.rows if row.section == section)
 
 
-@dataclass(frozen=True)
-class _Row:
-    section: str
-    key: int
-    line: str
-    n_tokens: int
-    nodes: tuple[int, ...] = ()
+class EvidenceReader:
+    """Gathers the evidence of the wanted communities of a corpus."""
 
-    def is_covered(self, children: dict[int, int]) -> bool:
-        """Whether one replaced child's report speaks for the row; quotes may need several."""
-        reports = {children.get(node, -1) for node in self.nodes}
-        return -1 not in reports and (len(reports) == 1 or self.section == "Sources")
+    def __init__(self, corpus: Corpus, wanted: Collection[int]) -> None:
+        entities, stated = corpus.entities, corpus.relationships
+        self._corpus = corpus
+        self._order = local_order(corpus)
+        self._sentences = read_sentences(corpus, wanted, self._order.weights)
+        self._titles: list[str] = entities["title"].fill_null("").to_list()
+        self._types: list[str] = entities["type"].fill_null("").to_list()
+        self._described: list[str] = entities["description"].fill_null("").to_list()
+        self._stated: list[str] = stated["description"].fill_null("").to_list()
+        self._units: list[str] = corpus.units["id"].to_list()
+        self._ends = list(zip(corpus.source.tolist(), corpus.target.tolist(), strict=True))
+        self._described_tokens = _described_tokens(corpus, wanted)
+        by_entity = np.lexsort((corpus.mention_unit, corpus.mention_entity))
+        entity, unit = corpus.mention_entity[by_entity], corpus.mention_unit[by_entity]
+        titles = corpus.mention_start[by_entity] < 0
+        self._mentioned = Grouped.of(entity, unit)
+        self._titled = Grouped.of(entity[titles], unit[titles])
+        places = corpus.communities.select("community", "level", "children", "size", "id")
+        self._levels = dict(places.select("community", "level").iter_rows())
+        ranks = {number: (-size, id_) for number, _, _, size, id_ in places.iter_rows()}
+        self._children: dict[int, list[int]] = {
+            number: sorted(children or [], key=lambda child: ranks[child])
+            for number, children in places.select("community", "children").iter_rows()
+        }
 
+    def children(self, community: int) -> list[int]:
+        """The communities that a community consists of one level down, largest first."""
+        return self._children[community]
 
-def gather_evidence(
-    corpus: Corpus,
-    sentences: Sentences,
-    community: int,
-    max_tokens: int,
-    reports: pl.DataFrame | None = None,
-) -> Evidence:
-    """The evidence of one community: relationships strongest first with their entities, quotes.
+    def fits(self, community: int, max_tokens: int) -> bool:
+        """Whether the strongest rows are enough; else children's reports stand in for the rest."""
+        return self._described_tokens.get(community, 0) <= _BUDGETS * max_tokens
 
-    When all rows do not fit, the reports of its children (``reports``, a community_reports
-    table) stand in for the children's own rows, largest child first, as in GraphRAG's
-    ``build_mixed_context``, within a share of the budget; what does not fit even then is left
-    out from the weak end.
-    """
-    rows = list(_rows(corpus, sentences, community))
-    instead: list[_Row] = []
-    covered: dict[int, int] = {}
-    for child, report in _children_reports(corpus, community, reports).items():
-        if _cost(instead + rows) <= max_tokens:
-            break
-        row = _row("Reports", child, report)
-        if _cost([*instead, row]) > max_tokens * _REPORT_SHARE:
-            continue
-        instead.append(row)
-        covered.update(dict.fromkeys(corpus.members[child], child))
-        rows = [row for row in rows if not row.is_covered(covered)]
-    return _fitted(corpus, community, rows, instead, max_tokens)
+    def gather(
+        self, community: int, max_tokens: int, reports: Mapping[int, Told] | None = None
+    ) -> Evidence:
+        """The evidence of one community, the strongest of it.
 
+        Of a large community (:meth:`fits`), ``reports`` of its children stand in for the
+        children's own entities and relationships, largest child first, as in GraphRAG's
+        ``build_mixed_context``, within a share of the budget. Then sentences that name many
+        members, and relationships by strength after their ends. A description that repeats
+        what is already shown is left out, and a row that then says nothing.
+        """
+        instead: list[Row] = []
+        covered: dict[int, int] = {}
+        if reports and not self.fits(community, max_tokens):
+            for child in self._children[community]:
+                row = self._report_row(child, reports[child]) if child in reports else None
+                if row and cost([*instead, row]) <= max_tokens * _REPORT_SHARE:
+                    instead.append(row)
+                    covered.update(dict.fromkeys(self._corpus.members[child], child))
+        limit = min(max_tokens, cost(instead) + int(max_tokens * _SENTENCE_SHARE))
+        chosen = take_rows(instead, self._quotes(community, instead, max_tokens), limit)
+        told = self._told(community, chosen, covered)
+        chosen = take_rows(chosen, islice(told, max(2, max_tokens // _TOKENS_A_ROW)), max_tokens)
+        return self._written(community, chosen, max_tokens)
 
-def evidence_hashes(corpus: Corpus, communities: Collection[int], *settings: str) -> dict[int, str]:
-    """A hash of all that a community's report is made from, and of ``settings``.
+    def _quotes(self, community: int, shown: Sequence[Row], max_tokens: int) -> Iterator[Row]:
+        """The best sentences, none twice and none that a child's report holds."""
+        said = "\n".join(row.text for row in shown)
+        places = self._sentences.by_community[community]
+        texts = {self._sentences.texts[place]: place for place in reversed(places)}
+        best = [(text, place) for text, place in reversed(texts.items()) if text not in said]
+        for text, place in best[: max(2, max_tokens // _TOKENS_A_SENTENCE)]:
+            yield make_row("Sources", place, text)
 
-    Entities with their mentions, inner relationships with their descriptions, and the text
-    units, whose ids are hashes of their text. PageRank and weights are not in it: they move
-    for everyone when one document comes, and a report is to stay when its community does.
-    """
-    entities = _joined(
-        corpus.entities.select("id", "title", "type", "description", _mentions(corpus))
-    )
-    relationships = _joined(
-        corpus.relationships.select(
-            "id",
-            "source",
-            "target",
-            "description",
-            pl.col("text_unit_ids").list.sort().list.join(" "),
-        )
-    )
-    return {
-        community: content_hash(
-            *settings,
-            _END.join([entities[node] for node in sorted(corpus.members[community])]),
-            _END.join([relationships[place] for place in sorted(corpus.inner[community])]),
-        )
-        for community in communities
-    }
+    def _told(
+        self, community: int, shown: Sequence[Row], covered: Mapping[int, int]
+    ) -> Iterator[Row]:
+        """Rows of entities and relationships that say something not yet shown, best first."""
+        said = "\n".join(row.text for row in shown)
+        for section, key in self._graph(community):
+            nodes = (key,) if section == "Entities" else self._ends[key]
+            reports = {covered.get(node, -1) for node in nodes}
+            if len(reports) == 1 and -1 not in reports:
+                continue
+            row = self._graph_row(section, key, said)
+            if row:
+                said = f"{said}\n{row.text}"
+                yield row
 
-
-def _mentions(corpus: Corpus) -> pl.Series:
-    """Where each entity stands: unit id, unit number and offset of every mention, in order."""
-    units = corpus.units.select(
-        pl.concat_str("id", "human_readable_id", separator=":", ignore_nulls=True)
-    ).to_series()
-    placed = (
-        pl.DataFrame({"at": corpus.mention_entity, "start": corpus.mention_start})
-        .with_columns(unit=units.gather(corpus.mention_unit))
-        .sort("at", "unit", "start")
-        .group_by("at", maintain_order=True)
-        .agg(pl.concat_str("unit", "start", separator=":").str.join(" ").alias("mentions"))
-    )
-    every = pl.DataFrame({"at": range(corpus.entities.height)}, schema={"at": pl.Int64})
-    return every.join(placed, on="at", how="left", maintain_order="left")["mentions"]
-
-
-def _joined(frame: pl.DataFrame) -> list[str]:
-    cells = pl.concat_str(pl.all().fill_null(""), separator=_CELL)
-    joined: list[str] = frame.select(cells).to_series().to_list()
-    return joined
-
-
-def _children_reports(
-    corpus: Corpus, community: int, reports: pl.DataFrame | None
-) -> dict[int, str]:
-    """Full content of the children that have a report, largest first."""
-    if reports is None:
-        return {}
-    children = set(corpus.communities.filter(pl.col("parent") == community)["community"].to_list())
-    written = reports.filter(pl.col("community").is_in(children)).sort(
-        ["size", "community"], descending=[True, False]
-    )
-    return dict(written.select("community", "full_content").iter_rows())
-
-
-def _rows(corpus: Corpus, sentences: Sentences, community: int) -> Iterator[_Row]:
-    """Each relationship after its entities, then entities without any, then quotes."""
-    stated = corpus.relationships.select("human_readable_id", "source", "target", "description")
-    described = corpus.entities.select("human_readable_id", "title", "type", "description")
-    numbers = corpus.units["human_readable_id"]
-    members = set(corpus.members[community])
-    seen: set[int] = set()
-    for place in corpus.inner[community]:
-        ends = int(corpus.source[place]), int(corpus.target[place])
-        for node in ends:
+    def _graph(self, community: int) -> Iterator[tuple[str, int]]:
+        """Each relationship after its ends, then entities that have none inside."""
+        seen: set[int] = set()
+        for place in self._order.inner[community]:
+            for node in self._ends[place]:
+                if node not in seen:
+                    seen.add(node)
+                    yield "Entities", node
+            yield "Relationships", place
+        for node in sorted(self._corpus.members[community]):
             if node not in seen:
-                seen.add(node)
-                yield _row("Entities", node, *described.row(node), nodes=(node,))
-        yield _row("Relationships", place, *stated.row(place), nodes=ends)
-    for node in corpus.members[community]:
-        if node not in seen:
-            yield _row("Entities", node, *described.row(node), nodes=(node,))
-    for place in sentences.by_community[community]:
-        number, text = numbers[int(sentences.unit[place])], sentences.texts[place]
-        nodes = members.intersection(sentences.entities[place])
-        yield _row("Sources", place, number, text, nodes=tuple(sorted(nodes)))
+                yield "Entities", node
+
+    def _graph_row(self, section: str, key: int, said: str) -> Row | None:
+        if section == "Entities":
+            cells = [self._titles[key], self._types[key]]
+            names, description = cells[:1], self._described[key]
+        else:
+            names = cells = [self._titles[node] for node in self._ends[key]]
+            description = self._stated[key]
+        lines = [one_line(line) for line in description.split("\n")]
+        new = [line for line in dict.fromkeys(lines) if line and line not in said]
+        if not new and all(name in said for name in names):
+            return None
+        return make_row(section, key, *cells, cut_text(" ".join(new)))
+
+    def _report_row(self, child: int, report: Told) -> Row:
+        summary = one_line(report.summary)
+        end = 0
+        for _, stop in sentence_spans(summary):
+            if end and count_tokens(summary[:stop]) > ROW_TOKENS:
+                break
+            end = stop
+        ids = report.text_unit_ids
+        return make_row("Reports", child, report.title, cut_text(summary[:end]), text_unit_ids=ids)
+
+    def _written(self, community: int, chosen: list[Row], max_tokens: int) -> Evidence:
+        text, ordered = write_rows(chosen)
+        while chosen and count_tokens(text) > max_tokens:
+            chosen.pop()
+            text, ordered = write_rows(chosen)
+        rows = tuple(
+            Shown(number, row.section, row.key, row.text, self._text_units(community, row))
+            for number, row in enumerate(ordered, 1)
+        )
+        return Evidence(community, text, count_tokens(text), rows)
+
+    def _text_units(self, community: int, row: Row) -> tuple[str, ...]:
+        """Where a row's words come from: at most three text units."""
+        if row.section == "Reports":
+            return row.text_unit_ids[:_ROW_UNITS]
+        if row.section == "Sources":
+            places = [int(self._sentences.unit[row.key])]
+        elif row.section == "Relationships":
+            places = self._corpus.relationship_units[row.key]
+        else:
+            places = self._titled[row.key][:1] or self._related(community, row.key)
+        return tuple(self._units[place] for place in places[:_ROW_UNITS])
+
+    def _related(self, community: int, node: int) -> list[int]:
+        """Text units of the entity's strongest relationship inside, else of its first mention."""
+        for place in self._order.inner[community]:
+            if node in self._ends[place]:
+                return self._corpus.relationship_units[place]
+        return self._mentioned[node][:1]
 
 
-def _row(section: str, key: int, *cells: object, nodes: tuple[int, ...] = ()) -> _Row:
-    if section == "Reports":
-        line = str(cells[0]).strip()
-    else:
-        line = ",".join("" if cell is None else " ".join(str(cell).split()) for cell in cells)
-    return _Row(section, key, line, count_tokens(line + "\n"), nodes)
+def _described_tokens(corpus: Corpus, wanted: Collection[int]) -> dict[int, int]:
+    """About how many tokens the descriptions inside each wanted community take.
 
-
-_HEADS = {
-    "Reports": "-----Reports-----",
-    "Entities": "-----Entities-----\nid,title,type,description",
-    "Relationships": "-----Relationships-----\nid,source,target,description",
-    "Sources": "-----Sources-----\nid,text",
-}
-
-
-@cache
-def _head_cost(section: str) -> int:
-    return count_tokens(f"\n{_HEADS[section]}\n")
-
-
-def _cost(rows: list[_Row]) -> int:
-    heads = {row.section for row in rows}
-    return sum(row.n_tokens for row in rows) + sum(_head_cost(section) for section in heads)
-
-
-def _fitted(
-    corpus: Corpus, community: int, rows: list[_Row], reports: list[_Row], max_tokens: int
-) -> Evidence:
-    """As many rows as fit: reports, then relationships with entities, quotes beside them."""
-    graph = [row for row in rows if row.section != "Sources"]
-    quotes = [row for row in rows if row.section == "Sources"]
-    if _cost(reports + rows) <= max_tokens:
-        chosen = reports + rows
-    else:
-        chosen = _taken(reports, graph, int(max_tokens * (1 - _SOURCE_SHARE)))
-        chosen = _taken(chosen, quotes, max_tokens)
-        held = {(row.section, row.key) for row in chosen}
-        rest = [row for row in graph if (row.section, row.key) not in held]
-        chosen = _taken(chosen, rest, max_tokens)
-    text = _written(chosen)
-    while chosen and count_tokens(text) > max_tokens:
-        chosen.pop()
-        text = _written(chosen)
-    units = corpus.units["id"].to_list()
-    return Evidence(
-        community=community,
-        text=text,
-        n_tokens=count_tokens(text),
-        entity_ids=_ids(corpus.entities, chosen, "Entities"),
-        relationship_ids=_ids(corpus.relationships, chosen, "Relationships"),
-        reports=tuple(row.key for row in chosen if row.section == "Reports"),
-        text_unit_ids=tuple(units[unit] for unit in corpus.sources[community]),
-        left_out=len(rows) - sum(row.section != "Reports" for row in chosen),
+    A line by which several are described counts once; four bytes count as a token.
+    """
+    described = pl.concat([corpus.entities["description"], corpus.relationships["description"]])
+    row = np.arange(len(described))
+    lines = (
+        pl.DataFrame({"row": row, "line": described.fill_null("").str.split("\n")})
+        .explode("line")
+        .with_columns(n_tokens=pl.col("line").str.len_bytes() // 4)
     )
-
-
-def _taken(chosen: list[_Row], rows: list[_Row], limit: int) -> list[_Row]:
-    """``chosen`` and rows in order until the first that does not fit: no weak one jumps ahead."""
-    taken = list(chosen)
-    heads = {row.section for row in taken}
-    cost = _cost(taken)
-    for row in rows:
-        cost += row.n_tokens + (0 if row.section in heads else _head_cost(row.section))
-        if cost > limit:
-            break
-        heads.add(row.section)
-        taken.append(row)
-    return taken
-
-
-def _ids(frame: pl.DataFrame, rows: list[_Row], section: str) -> tuple[str, ...]:
-    ids = frame["id"]
-    return tuple(ids[row.key] for row in rows if row.section == section)
-
-
-def _written(rows: list[_Row]) -> str:
-    parts = [
-        "\n".join([head, *(row.line for row in rows if row.section == section)])
-        for section, head in _HEADS.items()
-        if any(row.section == section for row in rows)
-    ]
-    return "\n\n".join(parts)
+    sizes: dict[int, int] = {}
+    for label in corpus.labels:
+        source, target = label[corpus.source], label[corpus.target]
+        inside = np.where(source == target, source, -1)
+        held = pl.DataFrame({"row": row, "community": np.concatenate([label, inside])})
+        said = (
+            held.filter(pl.col("community").is_in(list(wanted)))
+            .join(lines, on="row")
+            .unique(["community", "line"])
+            .group_by("community")
+            .agg(pl.col("n_tokens").sum())
+        )
+        sizes.update(said.iter_rows())
+    return sizes

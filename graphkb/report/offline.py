@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from graphkb.report.corpus import Corpus, read_corpus
-from graphkb.report.evidence import evidence_hashes
 from graphkb.report.findings import Finding, FindingWriter
+from graphkb.report.hashes import evidence_hashes
 from graphkb.report.sentences import Sentences, pick_sentences, read_sentences
-from graphkb.report.wording import Wording, presentable, sources, wording_of
+from graphkb.report.wording import Wording, main_language, presentable, sources, wording_of
 from graphkb.settings import Report
 from graphkb.tables import TABLES, content_hash
-from graphkb.text.language import detect_language
 
 # Part of the evidence hash: raise it when the same evidence gives another report.
 _VERSION = "offline-1"
@@ -25,7 +24,11 @@ _VERSION = "offline-1"
 _TITLE_ENTITIES = 3
 _NO_SUBJECT = frozenset({"DATE", "QUANTITY"})
 
-_KEPT = (
+# Where a community stands in the hierarchy.
+PLACES = ("community", "level", "parent", "children", "size")
+
+# The columns that a report's words stand in.
+CONTENT = (
     "title",
     "summary",
     "full_content",
@@ -60,33 +63,80 @@ def write_reports(
     ``previous`` keeps that row's words and rank; its place in the hierarchy is today's.
     """
     corpus = read_corpus(communities, entities, nodes, relationships, mentions, text_units)
-    rows = corpus.communities.filter(pl.col("size") >= options.min_size)
-    numbers = rows["community"].to_list()
-    hashes = evidence_hashes(
-        corpus, numbers, _VERSION, str(options.max_sentences), str(options.max_findings)
-    )
-    written = _written(previous)
-    new = [number for number in numbers if hashes[number] not in written]
-    writer = _ReportWriter(corpus, read_sentences(corpus, new), options)
-    importance = _importances(corpus, numbers)
-    records: list[dict[str, object]] = []
-    for row in rows.iter_rows(named=True):
-        number, evidence = row["community"], hashes[row["community"]]
-        content = written.get(evidence) or writer.write(number, row["level"], importance[number])
-        places = {name: row[name] for name in ("community", "level", "parent", "children", "size")}
-        records.append(
-            {
-                "id": content_hash("report", evidence, str(row["level"])),
-                "human_readable_id": number,
-                **places,
-                **content,
-                "period": None,
-                "method": "offline",
-                "evidence_hash": evidence,
-            }
+    reports = OfflineReports(corpus, options, previous)
+    return reports.write(reports.communities)
+
+
+class OfflineReports:
+    """Offline reports of any of a corpus's communities; which others are written changes none.
+
+    ``communities`` are those of at least ``min_size``.
+    """
+
+    def __init__(
+        self, corpus: Corpus, options: Report, previous: pl.DataFrame | None = None
+    ) -> None:
+        self._corpus = corpus
+        self._options = options
+        large = corpus.communities.filter(pl.col("size") >= options.min_size)
+        self._rows = large.select(PLACES)
+        self.communities: list[int] = self._rows["community"].to_list()
+        self._hashes = evidence_hashes(
+            corpus,
+            self.communities,
+            _VERSION,
+            str(options.max_sentences),
+            str(options.max_findings),
         )
-    table = TABLES["community_reports"]
-    return table.conform(pl.DataFrame(records, schema=table.schema))
+        self._kept = _written(previous)
+        self._importance = _importances(corpus, self.communities)
+
+    def rank(self, community: int) -> float:
+        """Importance from 0 to 10, by the community's place among all."""
+        return self._importance[community].rank
+
+    def write(self, communities: Collection[int]) -> pl.DataFrame:
+        """The community_reports rows of these communities, in the order of their numbers."""
+        wanted = set(communities)
+        rows = self._rows.filter(pl.col("community").is_in(list(wanted))).to_dicts()
+        kept = {row["community"]: self._kept.get(self._hashes[row["community"]]) for row in rows}
+        new = self._write_new([row for row in rows if not kept[row["community"]]])
+        records = [
+            report_row(row, kept[number] or new[number], "offline", self._hashes[number])
+            for row in rows
+            for number in [row["community"]]
+        ]
+        table = TABLES["community_reports"]
+        return table.conform(pl.DataFrame(records, schema=table.schema))
+
+    def _write_new(self, rows: Sequence[Mapping[str, Any]]) -> dict[int, dict[str, object]]:
+        """New reports by community."""
+        if not rows:
+            return {}
+        numbers = [row["community"] for row in rows]
+        sentences = read_sentences(self._corpus, numbers)
+        writer = _ReportWriter(self._corpus, sentences, self._options)
+        return {
+            number: writer.write(number, row["level"], self._importance[number])
+            for number, row in zip(numbers, rows, strict=True)
+        }
+
+
+def report_row(
+    community: Mapping[str, Any], content: Mapping[str, object], method: str, evidence: str
+) -> dict[str, object]:
+    """A row of community_reports: the community's place, and ``content`` from title to
+    full_content_json."""
+    places = {name: community[name] for name in PLACES}
+    return {
+        "id": content_hash("report", evidence, str(community["level"])),
+        "human_readable_id": community["community"],
+        **places,
+        **content,
+        "period": None,
+        "method": method,
+        "evidence_hash": evidence,
+    }
 
 
 def _written(previous: pl.DataFrame | None) -> dict[str, dict[str, object]]:
@@ -95,7 +145,7 @@ def _written(previous: pl.DataFrame | None) -> dict[str, dict[str, object]]:
         return {}
     offline = previous.filter(pl.col("method") == "offline").sort("community")
     return {
-        row["evidence_hash"]: {name: row[name] for name in _KEPT}
+        row["evidence_hash"]: {name: row[name] for name in CONTENT}
         for row in offline.iter_rows(named=True)
     }
 
@@ -173,12 +223,10 @@ class _ReportWriter:
         }
 
     def _language(self, community: int) -> str:
-        counts = Counter(self._languages[unit] for unit in self._corpus.sources[community])
-        counts.pop("und", None)
-        if counts:
-            return min(counts, key=lambda code: (-counts[code], code))
-        members = self._corpus.members[community][:20]
-        return detect_language(" ".join(self._titles[node] for node in members))
+        return main_language(
+            (self._languages[unit] for unit in self._corpus.sources[community]),
+            (self._titles[node] for node in self._corpus.members[community][:20]),
+        )
 
     def _names(self, community: int) -> list[str]:
         """The most central names; dates, numbers and whole sentences only where all are such."""

@@ -60,23 +60,27 @@ class Sentences:
     by_unit: Grouped
 
 
-def read_sentences(corpus: Corpus, wanted: Collection[int]) -> Sentences:
+def read_sentences(
+    corpus: Corpus, wanted: Collection[int], weights: Sequence[Integers] | None = None
+) -> Sentences:
     """Sentences of the wanted communities' text units that name an entity.
 
-    In a community a sentence scores the sum of the weights of the members it names, times its
-    quality. An entity that stands only in a unit's title or headings counts as named in the
-    unit's first quotable sentence.
+    In a community a sentence scores the sum of the weights of the members it names (by level
+    in ``weights``, else ``corpus.weight``), times its quality. An entity that stands only in a
+    unit's title or headings counts as named in the unit's first quotable sentence.
     """
     texts, unit, quality, entity_rows = _quotable(corpus, _units_of(corpus, wanted))
     sentence, entity = entity_rows
     keys, values = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     wanted_numbers = np.array(sorted(wanted), dtype=np.int64)
-    for labels in corpus.labels:
+    for labels, weight in zip(
+        corpus.labels, weights or [corpus.weight] * len(corpus.labels), strict=True
+    ):
         community = labels[entity]
         kept = np.isin(community, wanted_numbers)
         width = len(texts) + 1
         key, inverse = np.unique(community[kept] * width + sentence[kept], return_inverse=True)
-        score = np.bincount(inverse, corpus.weight[entity[kept]], len(key))
+        score = np.bincount(inverse, weight[entity[kept]], len(key))
         number, position = key // width, key % width
         score = score * quality[position]
         order = np.lexsort((position, -score, number))

@@ -1,9 +1,12 @@
-"""The few words offline reports add to what they quote, by language."""
+"""The few words reports add to what they quote, and the language of a community."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from graphkb.text.language import detect_language
 
 _NAME_LENGTH = 60
 
@@ -58,6 +61,19 @@ WORDINGS: dict[str, Wording] = {
 def wording_of(language: str) -> Wording:
     """The language's wording; English for languages that have none."""
     return WORDINGS.get(language, WORDINGS["en"])
+
+
+def main_language(languages: Iterable[str], names: Iterable[str]) -> str:
+    """The language that most text units are in, ties by code; of the names where none is known.
+
+    >>> main_language(["zh", "und", "en", "zh"], []), main_language(["und"], ["陈明", "杭州"])
+    ('zh', 'zh')
+    """
+    counts = Counter(languages)
+    counts.pop("und", None)
+    if counts:
+        return min(counts, key=lambda code: (-counts[code], code))
+    return detect_language(" ".join(names))
 
 
 def presentable(name: str) -> bool:
