@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphkb.search.hybrid import Retrieval
 from graphkb.search.snapshot import Snapshot
@@ -70,6 +70,23 @@ def measure_evidence(
         return Evidence(covered, reason)
     value = min((covered + _LEAD_WEIGHT * found.nearest.lead) / _FULL, 1.0)
     return Evidence(value, f"{reason}; the best passage leads by {found.nearest.lead:.3f}")
+
+
+def widest_evidence(
+    snapshot: Snapshot, passages: Sequence[Passage], each: Sequence[tuple[str, Retrieval]]
+) -> Evidence:
+    """The evidence for the question, the first of ``each``; or for a wording of it in another
+    language where that is better covered. Other wordings say less about what was asked."""
+    (question, found), *others = each
+    evidence = measure_evidence(snapshot, question, passages, found)
+    asked = detect_language(question)
+    for text, retrieval in others:
+        if detect_language(text) != asked:
+            other = measure_evidence(snapshot, text, passages, retrieval)
+            if other.value > evidence.value:
+                reason = f"{other.reason} (in other words: {text})"
+                evidence = replace(evidence, value=other.value, reason=reason)
+    return evidence
 
 
 def word_coverage(snapshot: Snapshot, tokens: Sequence[str], passages: Sequence[Passage]) -> float:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from graphkb.errors import EmbeddingError
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens, stem
 from graphkb.text.sentences import sentence_spans
@@ -61,7 +62,8 @@ class _Candidate:
     prior: float
 
 
-def _stems(text: str, dictionary: Sequence[str]) -> frozenset[str]:
+def stems_of(text: str, dictionary: Sequence[str]) -> frozenset[str]:
+    """Stems of the text's search tokens."""
     return frozenset(stem(token) for token in search_tokens(text, dictionary))
 
 
@@ -74,7 +76,7 @@ def choose_quotes(
     Greedy maximum coverage (Nemhauser, Wolsey, Fisher 1978) with a bridge term, so that a chain
     of facts over several documents is quoted link by link; deterministic.
     """
-    idf = _wanted(snapshot, question)
+    idf = wanted_stems(snapshot, question)
     total = sum(idf.values()) or 1.0
     candidates = _candidates(snapshot, question, passages)
     chosen: list[Quote] = []
@@ -100,7 +102,7 @@ def choose_foreign_quotes(
 ) -> list[Quote]:
     """The sentences closest to the question by embedding, for passages in another language."""
     embedder = snapshot.embedder
-    idf = _wanted(snapshot, question)
+    idf = wanted_stems(snapshot, question)
     candidates = _candidates(snapshot, question, passages[:_FOREIGN_PASSAGES])
     # Codes and names are the same in every language: sentences under them come first.
     shared = [
@@ -112,19 +114,28 @@ def choose_foreign_quotes(
     if embedder is None or not quotes:
         return quotes[:1]
     texts = [f"{quote.passage.title} {quote.text}" for quote in quotes]
-    close = embedder.embed_passages(texts) @ embedder.embed_query(question)
+    try:
+        close = embedder.embed_passages(texts) @ embedder.embed_query(question)
+    except EmbeddingError:
+        return quotes[:1]
     scores = close + np.array([shared[i] for i in order])
     order = sorted(range(len(quotes)), key=lambda i: (-float(scores[i]), i))
     return [replace(quotes[i], score=float(scores[i])) for i in order[:_FOREIGN_QUOTES]]
 
 
-def _wanted(snapshot: Snapshot, question: str) -> dict[str, float]:
+def wanted_stems(snapshot: Snapshot, question: str) -> dict[str, float]:
     """Stems of the question's words with their idf."""
     weights = snapshot.vocabulary.idf(query_tokens(question, snapshot.dictionary))
     idf: dict[str, float] = {}
     for token, weight in weights.items():
         idf[stem(token)] = max(idf.get(stem(token), 0.0), weight)
     return idf
+
+
+def share_held(weights: Mapping[str, float], words: Set[str]) -> float:
+    """The weighted share of the wanted stems that ``words`` hold, from 0 to 1."""
+    total = sum(weights.values())
+    return sum(w for token, w in weights.items() if token in words) / total if total else 0.0
 
 
 def _candidates(snapshot: Snapshot, question: str, passages: Sequence[Passage]) -> list[_Candidate]:
@@ -134,7 +145,7 @@ def _candidates(snapshot: Snapshot, question: str, passages: Sequence[Passage]) 
     top = max((passage.score for passage in passages), default=0.0) or 1.0
     found: list[_Candidate] = []
     for passage in passages:
-        above = _stems(f"{passage.title}\n{passage.heading}", snapshot.dictionary)
+        above = stems_of(f"{passage.title}\n{passage.heading}", snapshot.dictionary)
         context = above
         prior = max(passage.score / top, _LEAST_SHARE) ** _SCORE_POWER
         header: tuple[str, ...] = ()
@@ -142,7 +153,7 @@ def _candidates(snapshot: Snapshot, question: str, passages: Sequence[Passage]) 
             text = passage.text[start:end]
             heading = _HEADING.fullmatch(text)
             if heading:
-                context = above | _stems(heading.group(1), snapshot.dictionary)
+                context = above | stems_of(heading.group(1), snapshot.dictionary)
                 continue
             cells = table_cells(text)
             if not cells:
@@ -150,13 +161,13 @@ def _candidates(snapshot: Snapshot, question: str, passages: Sequence[Passage]) 
             elif not header:
                 header = cells
                 continue
-            if not _is_quotable(text):
+            if not is_quotable(text):
                 continue
             fits = (asks_when and _DATE.search(text)) or (asks_number and _NUMBER.search(text))
             place = passage.char_start + start, passage.char_start + end
             quote = Quote(passage, *place, text, 0.0, header)
-            own = _stems(text, snapshot.dictionary)
-            near = context | _stems(" ".join(header), snapshot.dictionary) if header else context
+            own = stems_of(text, snapshot.dictionary)
+            near = context | stems_of(" ".join(header), snapshot.dictionary) if header else context
             found.append(_Candidate(quote, own, near, prior * (1 + _KIND_SHARE * bool(fits))))
     return found
 
@@ -190,10 +201,11 @@ def table_cells(line: str) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in stripped[1:-1].split("|"))
 
 
-def _is_quotable(text: str) -> bool:
-    """Table rules and scraps are not sentences worth quoting."""
+def is_quotable(text: str) -> bool:
+    """Headings, table rules and scraps are not sentences worth quoting."""
     stripped = text.strip()
-    return len(stripped) >= 6 and not set(stripped) <= set("|-: *_=")
+    telling = len(stripped) >= 6 and not set(stripped) <= set("|-: *_=")
+    return telling and not _HEADING.fullmatch(stripped)
 
 
 def _is_telling(token: str) -> bool:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from graphkb.query.ask import Ask
-from graphkb.query.evidence import measure_evidence
+from graphkb.query.evidence import widest_evidence
 from graphkb.query.pack import fit, passage_cost
-from graphkb.search.hybrid import retrieve
+from graphkb.search.hybrid import Retrieval
+from graphkb.search.join import retrieve_all
 from graphkb.search.snapshot import Snapshot, passage_of
-from graphkb.types import Context, Step
+from graphkb.types import Context, Passage, Step
 
-# Text units an answer is made from; more adds noise to an extractive answer.
-_UNITS = 12
+UNITS = 12
+"""Text units an answer is made from; more adds noise."""
 
 
 def hybrid_context(snapshot: Snapshot, ask: Ask) -> Context:
     """Fused text units within ``local_search.max_context_tokens``."""
-    question = ask.search
-    found = retrieve(snapshot, question, _UNITS)
-    rows = snapshot.units(unit.text_unit_id for unit in found.units)
-    scores = {unit.text_unit_id: unit.score for unit in found.units}
-    passages = [passage_of(row, scores[row["id"]]) for row in rows]
+    retrieved = retrieve_all(snapshot, ask.search, ask.also, UNITS)
+    found = retrieved.joined
     budget = snapshot.settings.local_search.max_context_tokens
-    kept, n_tokens = fit(passages, budget, passage_cost, at_least=1)
-    evidence = measure_evidence(snapshot, question, kept, found)
+    kept, n_tokens = fit(passages_of(snapshot, found), budget, passage_cost, at_least=1)
+    evidence = widest_evidence(snapshot, kept, retrieved.each)
     return Context(
         method="hybrid",
         passages=tuple(kept),
@@ -32,3 +30,9 @@ def hybrid_context(snapshot: Snapshot, ask: Ask) -> Context:
         trace=(*found.trace, Step("evidence", evidence.reason, 0.0)),
         warnings=found.warnings,
     )
+
+
+def passages_of(snapshot: Snapshot, found: Retrieval) -> list[Passage]:
+    """The retrieved text units with text and place, best first."""
+    scores = {unit.text_unit_id: unit.score for unit in found.units}
+    return [passage_of(row, scores[row["id"]]) for row in snapshot.units(scores)]

@@ -13,13 +13,14 @@ from typing import Any
 import polars as pl
 
 from graphkb.query.ask import Ask
-from graphkb.query.evidence import measure_evidence
+from graphkb.query.evidence import widest_evidence
+from graphkb.query.hybrid import UNITS, passages_of
 from graphkb.query.pack import fit, passage_cost, row_cost
-from graphkb.search.hybrid import Retrieval, retrieve
-from graphkb.search.snapshot import Snapshot, passage_of
+from graphkb.search.hybrid import Retrieval
+from graphkb.search.join import retrieve_all
+from graphkb.search.snapshot import Snapshot
 from graphkb.types import Context, Step
 
-_UNITS = 12
 # Share of an entity's score that a mention in the best text units gives, beside being named.
 _MENTION_SHARE = 0.3
 
@@ -28,9 +29,9 @@ Rows = list[Mapping[str, Any]]
 
 def local_context(snapshot: Snapshot, ask: Ask) -> Context:
     """Entities, relationships, claims, reports and text units around the question."""
-    question = ask.search
     options = snapshot.settings.local_search
-    found = retrieve(snapshot, question, _UNITS)
+    retrieved = retrieve_all(snapshot, ask.search, ask.also, UNITS)
+    found = retrieved.joined
     unit_ids = [unit.text_unit_id for unit in found.units]
     entity_scores = _entities_of(snapshot, found, options.top_k_entities)
     entities = _entity_rows(snapshot, entity_scores)
@@ -39,9 +40,7 @@ def local_context(snapshot: Snapshot, ask: Ask) -> Context:
     reports = _report_rows(snapshot, entity_scores)
 
     budget = options.max_context_tokens
-    rows = snapshot.units(unit_ids)
-    scores = {unit.text_unit_id: unit.score for unit in found.units}
-    passages = [passage_of(row, scores[row["id"]]) for row in rows]
+    passages = passages_of(snapshot, found)
     texts, text_tokens = fit(
         passages, int(budget * options.text_unit_prop), passage_cost, at_least=1
     )
@@ -57,7 +56,7 @@ def local_context(snapshot: Snapshot, ask: Ask) -> Context:
         f"{len(kept_claims)} claims, {len(kept_reports)} reports, {len(texts)} text units",
         0.0,
     )
-    evidence = measure_evidence(snapshot, question, texts, found)
+    evidence = widest_evidence(snapshot, texts, retrieved.each)
     return Context(
         method="local",
         passages=tuple(texts),

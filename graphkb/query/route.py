@@ -65,13 +65,23 @@ def is_about_everything(question: str) -> bool:
     return _GLOBAL.search(question) is not None
 
 
-def route(snapshot: Snapshot, question: str) -> Route:
-    """``global`` for questions about the whole, ``local`` where the graph knows an entity of the
-    question, ``hybrid`` where its evidence is thin."""
-    if is_about_everything(question) and snapshot.manifest.counts.get("community_reports", 0):
-        return Route("global", "the question asks about the collection as a whole")
+def route(snapshot: Snapshot, question: str, *, with_model: bool = False) -> Route:
+    """The method that answers a question best.
+
+    ``global`` for questions about the whole, by reports; without reports ``lazy`` where there
+    is a model to read for it. ``local`` where the graph knows more of an entity of the question
+    than one passage, ``hybrid`` where its evidence is thin. ``drift`` costs many calls and is
+    only taken when it is asked for.
+    """
+    if is_about_everything(question):
+        if snapshot.manifest.counts.get("community_reports", 0):
+            return Route("global", "the question asks about the collection as a whole")
+        if with_model:
+            return Route("lazy", "the question asks about the whole, and there are no reports")
     seeds = snapshot.graph.link(question)
-    if seeds:
-        named = ", ".join(f"“{seed.surface}”" for seed in seeds[:3])
-        return Route("local", f"the question names {named}")
-    return Route("hybrid", "no entity of the graph is named in the question")
+    if not seeds:
+        return Route("hybrid", "no entity of the graph is named in the question")
+    named = ", ".join(f"“{seed.surface}”" for seed in seeds[:3])
+    if sum(snapshot.graph.neighbours(seed.entity) for seed in seeds) <= 1:
+        return Route("hybrid", f"the graph knows {named} from one passage only")
+    return Route("local", f"the question names {named}")

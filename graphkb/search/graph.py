@@ -91,6 +91,12 @@ class GraphIndex:
         """Entities the question names, strongest first."""
         return link(self.arrays, query)
 
+    def neighbours(self, entity: int) -> int:
+        """Text units and entities that an entity is joined to."""
+        indptr = self.arrays["indptr"]
+        node = self.n_units + entity
+        return int(indptr[node + 1] - indptr[node])
+
     def documents(self, text_unit_ids: Iterable[str]) -> dict[str, int]:
         """Number of the document of each text unit the graph knows, for :func:`fuse`."""
         found: dict[str, int] = {}

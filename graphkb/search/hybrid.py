@@ -156,6 +156,8 @@ class _Legs:
                     detail += f"; compared within {', '.join(languages)}"
                 self.runs["dense"] = run
                 self.note("dense", detail, started)
+                if snapshot.outdated_vectors:
+                    self.warnings.append(snapshot.outdated_vectors)
         except EmbeddingError as error:
             problem = f"no dense leg: {error}"
         if problem and list(self.wanted) == ["dense"]:

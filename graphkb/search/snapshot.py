@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphkb.embed import Embedder, make_embedder
-from graphkb.errors import EmbeddingError, GraphkbError
+from graphkb.embed import Embedder, make_embedder, options_of_vectors
+from graphkb.errors import GraphkbError
 from graphkb.search.vocabulary import Vocabulary
 from graphkb.settings import Settings
 from graphkb.store.arrays import read_arrays
@@ -65,20 +65,26 @@ class Snapshot:
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        """The embedder that made this version's vectors; None when it has none.
-
-        Raises GraphkbError when the settings now name another model than the vectors have.
-        """
+        """The embedder that made this version's vectors, also where the settings name another
+        one since; None when there are no vectors. Raises SettingsError when it cannot be made."""
         made_with = self.manifest.embedding
         if not made_with or self.settings.embed.when == "off":
             return None
-        embedder = make_embedder(self.settings.embed)
-        if (embedder.provider, embedder.model) != (made_with["provider"], made_with["model"]):
-            raise EmbeddingError(
-                f"the vectors were made with {made_with['provider']}/{made_with['model']}, the "
-                f"settings say {embedder.provider}/{embedder.model}; run graphkb index"
-            )
-        return embedder
+        options = options_of_vectors(made_with, self.settings.embed)
+        return make_embedder(options, made_with["dimension"])
+
+    @property
+    def outdated_vectors(self) -> str:
+        """A warning when the vectors are those of another model than the settings name."""
+        made_with = self.manifest.embedding
+        options = self.settings.embed
+        if not made_with or options_of_vectors(made_with, options) is options:
+            return ""
+        old = f"{made_with['provider']}/{made_with['model']}"
+        return (
+            f"the vectors are still those of {old}, the settings say "
+            f"{options.provider}/{options.model}; run graphkb index"
+        )
 
     @property
     def languages(self) -> list[str]:

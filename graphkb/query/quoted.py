@@ -1,0 +1,102 @@
+"""Answers without a model: sentences of the documents, word for word, each with a citation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graphkb.llm.prompts import fill_prompt
+from graphkb.query.citations import check_citations, cite
+from graphkb.query.extractive import Quote, choose_foreign_quotes, choose_quotes, table_cells
+from graphkb.search.snapshot import Snapshot
+from graphkb.types import Citation, Context, Passage
+
+# Why no model wrote the answer, as it is said above the quotes.
+WHY: dict[str, dict[str, str]] = {
+    "en": {
+        "none": "no model is configured",
+        "unasked": "the model was not asked",
+        "failed": "the model could not answer",
+    },
+    "zh": {"none": "未配置模型", "unasked": "未使用模型", "failed": "模型未能作答"},
+}
+
+# Points that a model found and that are quoted when it could not put them together.
+_POINTS = 8
+
+_MARKUP = re.compile(r"^(?:[-*+•>]|\d{1,2}[.)])\s+|\*\*|__")
+_BRACKETED = re.compile(r"\[(\^?\d+(?:[-,–]\d+)*)\]")
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """An answer of quotes; its citations hold."""
+
+    text: str
+    citations: tuple[Citation, ...]
+    warnings: tuple[str, ...]
+
+
+def quote_answer(
+    snapshot: Snapshot, question: str, context: Context, language: str, why: str
+) -> Quoted | None:
+    """The answer as quotes; None when the evidence is below the refusal threshold.
+
+    ``why`` is a key of :data:`WHY`: the reason that no model wrote it.
+    """
+    quotes = _quotes(snapshot, question, context)
+    if not quotes:
+        return None
+    citations = cite(quotes)
+    lines = [
+        f"- {_shown(quote)} [{citation.number}]"
+        for quote, citation in zip(quotes, citations, strict=True)
+    ]
+    name = "extractive_global_answer" if context.method == "global" else "extractive_answer"
+    text = fill_prompt(
+        snapshot.root, language, name, quotes="\n".join(lines), why=WHY[language][why]
+    )
+    documents = documents_of(snapshot, citations)
+    text, kept, problems = check_citations(text, citations, documents)
+    return Quoted(text, tuple(kept), tuple(problems))
+
+
+def documents_of(snapshot: Snapshot, citations: Sequence[Citation]) -> dict[str, str]:
+    """Text by id of the documents that are cited."""
+    ids = [citation.document_id for citation in citations]
+    rows = snapshot.store.where("documents", "id", ids, ("id", "text"))
+    return dict(zip(rows["id"], rows["text"], strict=True))
+
+
+def _quotes(snapshot: Snapshot, question: str, context: Context) -> list[Quote]:
+    """Sentences to answer with; none when the evidence is below the refusal threshold."""
+    options = snapshot.settings.answer
+    if context.points:
+        first = [point.passages[0] for point in context.points if point.passages]
+        return [_whole(context.passages[place]) for place in dict.fromkeys(first)][:_POINTS]
+    if context.evidence < options.refusal_threshold:
+        return []
+    if context.method == "global":
+        return [_whole(passage) for passage in context.passages]
+    if context.foreign:
+        return choose_foreign_quotes(snapshot, question, context.passages)
+    return choose_quotes(snapshot, question, context.passages, options.max_sentences)
+
+
+def _whole(passage: Passage) -> Quote:
+    return Quote(passage, passage.char_start, passage.char_end, passage.text, passage.score)
+
+
+def _shown(quote: Quote) -> str:
+    """A quote as it reads in an answer: a table row with the names of its columns."""
+    cells = table_cells(quote.text)
+    if quote.header and len(cells) == len(quote.header):
+        return _plain("; ".join(f"{n}: {c}" for n, c in zip(quote.header, cells, strict=True) if c))
+    return _plain(quote.text)
+
+
+def _plain(quote: str) -> str:
+    """A quote on one line; its own bracketed numbers must not pass for our citations."""
+    plain = _MARKUP.sub("", " ".join(quote.split()))
+    return _BRACKETED.sub(r"(\1)", plain)

@@ -1,0 +1,261 @@
+"""Other texts to search with: the question made to stand alone, and further wordings of it.
+
+``stand_alone``  resolves what a question leaves to the conversation before it, by the model or,
+                 without one, by rules.
+``widen``        multi-query (further wordings), HyDE (a passage that would answer the question;
+                 Gao et al. 2022) and translation into the documents' other language.
+
+Each helper that fails leaves the plain question, with a warning and a step in the trace.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from graphkb.errors import LanguageModelError, ModelFailure, ModelUnusableError
+from graphkb.llm.model import Model, Prompt
+from graphkb.llm.prompts import data_block, load_prompt, prompt_language
+from graphkb.search.hybrid import retrieve
+from graphkb.search.snapshot import Snapshot
+from graphkb.text.language import question_language
+from graphkb.text.segment import query_tokens
+from graphkb.text.tokens import truncate_tokens
+from graphkb.types import Step
+
+Turns = Sequence[tuple[str, str]]
+"""Questions and answers of a conversation, oldest first."""
+
+_LONGEST = 300
+_LONGEST_PASSAGE = 1000
+_TURN_TOKENS = 200
+_NAMES, _ADDED, _UNITS = 40, 4, 12
+_REPLY_TOKENS = 500
+
+_NAMES_OF_LANGUAGES = {
+    "en": {"en": "English", "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "ru": "Russian",
+           "ar": "Arabic"},
+    "zh": {"en": "英文", "zh": "中文", "ja": "日文", "ko": "韩文", "ru": "俄文", "ar": "阿拉伯文"},
+}  # fmt: skip
+
+# Words that stand for something named before; 应该, 其中, 尤其, 因此, 此外, 这么 do not.
+_REFERS = re.compile(
+    r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|theirs|this|these|those|former|latter)\b"
+    r"|[他她它]们?|(?<![尤极])其(?![他余实中])|(?<!应)该(?![怎如不])|(?<![因如从就彼])此(?!外)"
+    r"|[这那](?!么)|上述|前者|后者",
+    re.IGNORECASE,
+)
+# Questions that only go on with the one before.
+_FOLLOWS = re.compile(
+    r"^(?:and|but|so|also|what about|how about|what else|why|when|where|who|how)\b.{0,24}$"
+    r"|^(?:那么?|还有|另外|为什么|怎么|何时|谁|多少).{0,8}$|呢[?？]?$",
+    re.IGNORECASE,
+)
+_ENUMERATED = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)、:：]|[（(]\d{1,2}[)）])\s*")
+_LABEL = re.compile(
+    r"^(?:(?:rewritten |standalone )?question|answer|query|translation|(?:改写后的)?问题|译文|改写)"
+    r"\s*[:：]\s*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Wordings:
+    """Texts to search with, how they came about, and what did not work.
+
+    ``unusable`` when no further call to the model can succeed.
+    """
+
+    texts: tuple[str, ...]
+    trace: tuple[Step, ...] = ()
+    warnings: tuple[str, ...] = ()
+    unusable: bool = False
+
+
+def refers_back(snapshot: Snapshot, question: str) -> bool:
+    """Whether a question leans on the conversation before it: it holds a pronoun, only goes on,
+    or is short and names nothing.
+
+    Decided by rules for English and Chinese.
+    """
+    if _REFERS.search(question) or _FOLLOWS.search(question.strip()):
+        return True
+    short = len(query_tokens(question, snapshot.dictionary)) <= 2
+    return short and not snapshot.graph.link(question)
+
+
+def stand_alone(
+    snapshot: Snapshot,
+    model: Model | None,
+    question: str,
+    turns: Turns,
+    deadline: float | None = None,
+) -> Wordings:
+    """One text: the question as it is understood without the conversation.
+
+    By the model where there is one and ``search.rewrite`` is on, else by rules: the names of
+    the last turns are added to a question that leans on them.
+    """
+    if not turns:
+        return Wordings((question,))
+    started = time.perf_counter()
+    if model is None or not snapshot.settings.search.rewrite:
+        return _by_rules(snapshot, question, turns, started)
+    prompt = rewrite_prompt(snapshot, question, turns)
+    try:
+        text = model.ask(prompt, _one_line, deadline).value
+    except LanguageModelError as error:
+        plain = _by_rules(snapshot, question, turns, started)
+        warning = f"the question could not be rewritten by the model ({error}): names were added"
+        unusable = isinstance(error, ModelUnusableError)
+        return replace(plain, warnings=(warning,), unusable=unusable)
+    step = Step("rewrite", f"by the model: {text}", time.perf_counter() - started)
+    return Wordings((text,), (step,))
+
+
+def _by_rules(snapshot: Snapshot, question: str, turns: Turns, started: float) -> Wordings:
+    added = _names_before(snapshot, question, turns) if refers_back(snapshot, question) else []
+    text = " ".join([question, *added])
+    detail = f"by rules: added {', '.join(added)}" if added else "the question stands alone"
+    return Wordings((text,), (Step("rewrite", detail, time.perf_counter() - started),))
+
+
+def _names_before(snapshot: Snapshot, question: str, turns: Turns) -> list[str]:
+    """Names of the last turn that has any, question before answer; else the last question."""
+    for asked, answered in reversed(turns):
+        found: dict[str, None] = {}
+        for text in (asked, truncate_tokens(answered, _TURN_TOKENS)):
+            found.update(dict.fromkeys(seed.surface for seed in snapshot.graph.link(text)))
+        names = [name for name in found if name not in question][:_ADDED]
+        if names:
+            return names
+    return [" ".join(turns[-1][0].split())[:_LONGEST]]
+
+
+def rewrite_prompt(snapshot: Snapshot, question: str, turns: Turns) -> Prompt:
+    """The prompt that makes a question stand alone."""
+    told = "\n".join(
+        f"Q: {asked}\nA: {truncate_tokens(answered, _TURN_TOKENS)}" for asked, answered in turns
+    )
+    conversation = data_block("conversation", told)
+    return _prompt(snapshot, question, "rewrite", conversation=conversation)
+
+
+def widen(
+    snapshot: Snapshot, model: Model | None, question: str, deadline: float | None = None
+) -> Wordings:
+    """Further texts to search with, as ``search.multi_query``, ``hyde`` and ``translate`` say;
+    the question itself is never among them. Without a model there are none."""
+    planned = plan_wordings(snapshot, question)
+    if not planned:
+        return Wordings(())
+    if model is None:
+        names = ", ".join(f"search.{item.name}" for item in planned)
+        return Wordings((), (), (f"{names}: not without a language model; left out",))
+    started = time.perf_counter()
+    try:
+        replies = model.ask_many([item.prompt for item in planned], str.strip, deadline=deadline)
+    except ModelUnusableError as error:
+        warning = f"no further wordings ({error}): searched with the question alone"
+        step = Step("widen", "the model cannot be used", time.perf_counter() - started)
+        return Wordings((), (step,), (warning,), unusable=True)
+    texts: list[str] = []
+    steps: list[Step] = []
+    warnings: list[str] = []
+    seconds = time.perf_counter() - started
+    for item, reply in zip(planned, replies, strict=True):
+        read = [] if isinstance(reply, ModelFailure) else item.read(reply.value)
+        new = [text for text in read if text not in texts and text != question]
+        if not new:
+            why = str(reply) if isinstance(reply, ModelFailure) else "the reply held none"
+            warnings.append(f"{item.name}: no further text ({why}): searched without it")
+        steps.append(Step(item.name, "; ".join(new) or "nothing", seconds))
+        texts += new
+    return Wordings(tuple(texts), tuple(steps), tuple(warnings))
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A prompt for further texts, and how its reply is read."""
+
+    name: str
+    prompt: Prompt
+    read: Callable[[str], list[str]]
+
+
+def plan_wordings(snapshot: Snapshot, question: str) -> list[Planned]:
+    """The prompts that :func:`widen` sends."""
+    options = snapshot.settings.search
+    planned: list[Planned] = []
+    if count := options.multi_query:
+        prompt = _prompt(snapshot, question, "queries", count=str(count))
+        planned.append(Planned("multi_query", prompt, lambda text: _lines(text)[:count]))
+    if options.hyde:
+        prompt = _prompt(snapshot, question, "hyde")
+        planned.append(Planned("hyde", prompt, _passage))
+    target = _other_language(snapshot, question) if options.translate else ""
+    if target:
+        asked = prompt_language(question_language(question))
+        names = data_block("names", "\n".join(_names_in(snapshot, question, target)))
+        language = _NAMES_OF_LANGUAGES[asked].get(target, target)
+        prompt = _prompt(snapshot, question, "translate", names=names, target=language)
+        planned.append(Planned("translate", prompt, lambda text: _lines(text)[:1]))
+    return planned
+
+
+def _prompt(snapshot: Snapshot, question: str, name: str, **variables: str) -> Prompt:
+    language = prompt_language(question_language(question))
+    system, user = load_prompt(snapshot.root, language, name, question=question, **variables)
+    return Prompt(name, system, user, max_tokens=_REPLY_TOKENS)
+
+
+def _lines(text: str) -> list[str]:
+    """Distinct lines of a reply without numbering, quotes and labels."""
+    lines = (_bare(line) for line in text.splitlines())
+    return list(dict.fromkeys(line for line in lines if line and not line.endswith((":", "："))))
+
+
+def _bare(line: str) -> str:
+    plain = _LABEL.sub("", _ENUMERATED.sub("", line.strip()).strip("*_ "))
+    return " ".join(plain.strip("\"'“”「」").split())[:_LONGEST]
+
+
+def _one_line(text: str) -> str:
+    """The first line of a reply that says something. Raises ValueError when there is none."""
+    lines = _lines(text)
+    if not lines:
+        raise ValueError("the reply must be the rewritten question on one line")
+    return lines[0]
+
+
+def _passage(text: str) -> list[str]:
+    plain = " ".join(text.split())[:_LONGEST_PASSAGE]
+    return [plain] if plain else []
+
+
+def _other_language(snapshot: Snapshot, question: str) -> str:
+    """The language of most documents that are not in the question's; empty when there are none."""
+    counts = dict(snapshot.manifest.notes.get("languages", {}))
+    asked = question_language(question)
+    others = [code for code in snapshot.languages if code != asked]
+    return max(others, key=lambda code: (counts.get(code, 0), code), default="")
+
+
+def _names_in(snapshot: Snapshot, question: str, language: str) -> list[str]:
+    """Names that the best text units in a language hold: what the documents call things."""
+    found = retrieve(snapshot, question, _UNITS * 2)
+    rows = snapshot.units(unit.text_unit_id for unit in found.units)
+    ids = [row["id"] for row in rows if row["language"] == language][:_UNITS]
+    mentions = snapshot.store.where("mentions", "text_unit_id", ids, ("entity_id", "text_unit_id"))
+    place = {unit_id: index for index, unit_id in enumerate(ids)}
+    pairs = sorted(
+        (place[row["text_unit_id"]], row["entity_id"]) for row in mentions.unique().to_dicts()
+    )
+    entity_ids = list(dict.fromkeys(entity_id for _, entity_id in pairs))[:_NAMES]
+    rows_by_id = {
+        row["id"]: row["title"]
+        for row in snapshot.store.where("entities", "id", entity_ids, ("id", "title")).to_dicts()
+    }
+    return [rows_by_id[entity_id] for entity_id in entity_ids if entity_id in rows_by_id]
