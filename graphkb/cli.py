@@ -9,7 +9,10 @@ import click
 
 from graphkb import __version__, terminal
 from graphkb.cli_change import cache, preview, remove
+from graphkb.cli_entities import entities
 from graphkb.cli_inspect import evaluate, settings, status, tables
+from graphkb.cli_model import import_graphrag, prompt_tune
+from graphkb.cli_query import chat, query
 from graphkb.cli_versions import compact, doctor, snapshot
 from graphkb.progress import shown_progress
 
@@ -17,8 +20,7 @@ if TYPE_CHECKING:
     from graphkb.types import IndexResult
 
 # Named again here because importing the query modules costs more than --help may take;
-# a test holds them equal to Project.methods and Project.search_methods.
-QUERY_METHODS = ("auto", "local", "global", "hybrid")
+# a test holds them equal to Project.search_methods.
 SEARCH_METHODS = ("hybrid", "lexical", "dense", "graph")
 
 
@@ -73,8 +75,18 @@ def init(root: Path, sample: bool, force: bool) -> None:
 )  # fmt: skip
 @click.option("--rebuild", is_flag=True, help="Start from nothing instead of what changed.")
 @click.option(
+    "--budget-usd", type=click.FloatRange(0), metavar="USD",
+    help="Most this run may cost; then it stops and goes on in the next one. "
+    "Default: llm.budget_usd.",
+)  # fmt: skip
+@click.option(
+    "--budget-tokens", type=click.IntRange(0), metavar="N",
+    help="Most tokens this run may use. Default: llm.budget_tokens.",
+)  # fmt: skip
+@click.option(
     "--dry-run", is_flag=True, help="Say what would be done and what it costs; do nothing."
 )
+@click.option("--prompts", is_flag=True, help="With --dry-run: also show the first prompts.")
 @terminal.json_option
 def index(
     root: Path,
@@ -82,7 +94,10 @@ def index(
     verbose: bool,
     embed: str | None,
     rebuild: bool,
+    budget_usd: float | None,
+    budget_tokens: int | None,
     dry_run: bool,
+    prompts: bool,
     as_json: bool,
 ) -> int:
     """Bring the knowledge base up to date.
@@ -96,15 +111,18 @@ def index(
 
     \b
       graphkb index --root my-kb
-      graphkb index --root my-kb --dry-run
+      graphkb index --root my-kb --dry-run --prompts
       graphkb index --root my-kb --embed off --set chunks.size=800
     """
     from graphkb.view.summary import counts_line, index_lines
 
     if embed:
         overrides = (*overrides, f"embed.when={embed}")
+    for key, value in (("budget_usd", budget_usd), ("budget_tokens", budget_tokens)):
+        if value is not None:
+            overrides = (*overrides, f"llm.{key}={value}")
     if dry_run:
-        return preview(root, overrides, verbose, as_json)
+        return preview(root, overrides, verbose, prompts, rebuild, as_json)
     with terminal.opened(root, overrides, verbose) as project, shown_progress() as progress:
         commits: list[int] = []
 
@@ -124,53 +142,6 @@ def index(
         click.echo("\n".join(index_lines(result, verbose)))
     empty = result.refused and not result.counts.get("documents")
     return 1 if empty or result.incomplete else 0
-
-
-@main.command()
-@terminal.in_project
-@click.option(
-    "--method", type=terminal.Choice(QUERY_METHODS), default="auto", show_default=True,
-    help="local: entities and what stands around them; global: themes of the whole collection; "
-    "hybrid: the best passages; auto: chosen from the question.",
-)  # fmt: skip
-@click.option("--explain", is_flag=True, help="Also show the steps and the passages used.")
-@terminal.at_option
-@terminal.json_option
-@click.argument("question", nargs=-1, required=True)
-def query(
-    root: Path,
-    overrides: tuple[str, ...],
-    verbose: bool,
-    method: str,
-    explain: bool,
-    at: str | None,
-    as_json: bool,
-    question: tuple[str, ...],
-) -> None:
-    """Answer QUESTION with sources.
-
-    Each [n] in the answer names a document and a character span you can check. When the
-    documents do not answer the question, that is the answer, with exit code 0 ("refused" in
-    --json).
-
-    \b
-      graphkb query --root my-kb "Who approved contract CT-2023-118?"
-      graphkb query --root my-kb --method local "曹操和刘备是什么关系?"
-      graphkb query --root my-kb --method global "What are the main themes?"
-    """
-    with terminal.opened(root, overrides, verbose, at) as project:
-        answer = project.query(" ".join(question), method=method)
-    for warning in answer.warnings:
-        terminal.warn(warning)
-    if as_json:
-        terminal.print_json(answer.to_dict())
-        return
-    from graphkb.view.terminal import answer_lines, trace_lines
-
-    lines = answer_lines(answer, terminal.bold, terminal.dim)
-    if explain:
-        lines += trace_lines(answer, terminal.bold, terminal.dim)
-    click.echo("\n".join(lines))
 
 
 @main.command()
@@ -215,5 +186,8 @@ def search(
         click.echo("\n".join(hit_lines(hit, text, terminal.bold, terminal.dim)))
 
 
-for command in (remove, cache, evaluate, status, tables, settings, snapshot, compact, doctor):
+for command in (
+    query, chat, remove, cache, evaluate, status, tables, settings, snapshot, compact, doctor,
+    import_graphrag, prompt_tune, entities,
+):  # fmt: skip
     main.add_command(command)

@@ -10,16 +10,26 @@ from graphkb import terminal
 from graphkb.progress import shown_progress
 
 
-def preview(root: Path, overrides: tuple[str, ...], verbose: bool, as_json: bool) -> int:
+def preview(
+    root: Path,
+    overrides: tuple[str, ...],
+    verbose: bool,
+    prompts: bool,
+    rebuild: bool,
+    as_json: bool,
+) -> int:
     """``graphkb index --dry-run``."""
-    from graphkb.view.summary import preview_lines
+    from graphkb.view.summary import preview_lines, prompt_lines
 
     with terminal.opened(root, overrides, verbose) as project, shown_progress() as progress:
-        found = project.preview(progress)
+        found = project.preview(progress, rebuild=rebuild)
     if as_json:
         terminal.print_json(found.to_dict())
-    else:
-        click.echo("\n".join(preview_lines(found)))
+        return 0
+    lines = preview_lines(found)
+    if prompts or verbose:
+        lines += prompt_lines(found)
+    click.echo("\n".join(lines))
     return 0
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -22,14 +23,23 @@ from graphkb.errors import InputError, StoreError
 from graphkb.llm.model import make_model
 from graphkb.settings import Settings, uses_model
 from graphkb.stages.documents import cut_documents, read_documents
+from graphkb.stages.extraction import (
+    extract_evidence,
+    extraction_depends_on,
+    extraction_is_unfinished,
+)
 from graphkb.stages.graph import (
     build_graph,
-    extract_evidence,
     find_communities,
     mine_terms,
-    resolve_entities,
     tokenize_units,
-    write_reports,
+)
+from graphkb.stages.imported import depends_on_imported
+from graphkb.stages.reports import reports_are_unfinished, reports_depend_on, write_reports
+from graphkb.stages.resolution import (
+    resolution_depends_on,
+    resolution_is_unfinished,
+    resolve_entities,
 )
 from graphkb.stages.vectors import EMBED, embed_units, prune_vectors
 from graphkb.store.lance import Store
@@ -50,8 +60,6 @@ MODEL_PARTS: tuple[Literal["extract", "resolve", "describe", "report"], ...] = (
     "extract", "resolve", "describe", "report",
 )  # fmt: skip
 
-_NONE_REMOVED = TABLES["removals"].empty()
-
 
 def plan(settings: Settings) -> list[Stage]:
     """The stages of an index run in order, up to the first commit."""
@@ -68,16 +76,41 @@ def plan(settings: Settings) -> list[Stage]:
         Stage(
             "extract_evidence",
             ("text_units", "terms"),
-            ("mention_evidence", "relationship_evidence", "claim_evidence"),
+            (
+                "mention_evidence",
+                "relationship_evidence",
+                "claim_evidence",
+                "entity_evidence",
+                "extractions",
+            ),
             ("extract", "text"),
             extract_evidence,
+            also=extraction_depends_on,
+            unfinished=extraction_is_unfinished,
         ),
         Stage(
             "resolve_entities",
-            ("text_units", "mention_evidence", "relationship_evidence", "claim_evidence"),
-            ("entities", "mentions", "relationships", "covariates"),
-            ("extract",),
+            (
+                "text_units",
+                "mention_evidence",
+                "relationship_evidence",
+                "claim_evidence",
+                "entity_evidence",
+                "decisions",
+            ),
+            (
+                "entities",
+                "mentions",
+                "relationships",
+                "covariates",
+                "merges",
+                "judgements",
+                "descriptions",
+            ),
+            ("resolve", "describe"),
             resolve_entities,
+            also=resolution_depends_on,
+            unfinished=resolution_is_unfinished,
         ),
         Stage(
             "find_communities",
@@ -85,6 +118,7 @@ def plan(settings: Settings) -> list[Stage]:
             ("communities", "nodes"),
             ("cluster",),
             find_communities,
+            also=depends_on_imported,
         ),
         Stage(
             "write_reports",
@@ -92,6 +126,8 @@ def plan(settings: Settings) -> list[Stage]:
             ("community_reports",),
             ("report",),
             write_reports,
+            also=reports_depend_on,
+            unfinished=reports_are_unfinished,
         ),
         Stage("tokenize_units", ("text_units",), ("search_texts",), ("text",), tokenize_units),
         Stage(
@@ -111,6 +147,7 @@ def run_index(
     progress: Progress = no_progress,
     rebuild: bool = False,
     removals: pl.DataFrame | None = None,
+    decisions: pl.DataFrame | None = None,
     on_plan: Callable[[str], None] = lambda line: None,
     on_commit: Callable[[IndexResult], None] = lambda result: None,
 ) -> IndexResult:
@@ -119,7 +156,8 @@ def run_index(
     Commits once when the lexical and graph legs are searchable and again when the vectors are
     complete (``embed.when``); ``on_commit`` is called after each. With ``rebuild`` nothing of
     the last version is reused but cached vectors. ``removals`` replaces the table of documents
-    that are left out though their files are there. ``on_plan`` is told, before anything is
+    that are left out though their files are there, ``decisions`` that of what the user says
+    about entities. ``on_plan`` is told, before anything is
     done, when changed settings make stages run again. Raises InputError when there is nothing to
     index, LockedError when another run is active, StoreError when the output cannot be written.
     """
@@ -143,10 +181,12 @@ def run_index(
         line = settings_line(last, settings, due_stages(last, stages, work))
         if line:
             on_plan(line)
-        if removals is None and rebuild:
-            removals = _removals_before_rebuild(output)
-        if removals is not None:
-            work.save({"removals": removals})
+        said = {"removals": removals, "decisions": decisions}
+        for name, table in said.items():
+            if table is None and rebuild:
+                table = _said_before_rebuild(output, name)
+            if table is not None:
+                work.save({name: table})
         run.walk(stages)
         if settings.embed.when == "now":
             run.embed(stages)
@@ -155,7 +195,8 @@ def run_index(
         result = run.commit(stages)
         if settings.embed.when == "later" and run.embed(stages):
             result = run.commit(stages)
-        return result
+        # Texts that got no vector are told of also where no other vector was made.
+        return replace(result, warnings=tuple(work.warnings))
 
 
 class _Run:
@@ -205,7 +246,8 @@ class _Run:
             work.store.index(name)
         fingerprints = dict(self.fingerprints)
         if work.embedding:
-            fingerprints[EMBED.name] = EMBED.fingerprint(work)
+            # Of the vectors that are stored: another model's stay until the new ones are complete.
+            fingerprints[EMBED.name] = str(work.embedding["fingerprint"])
         same = last is not None and (
             dict(last.tables) == work.store.tables
             and dict(last.fingerprints) == fingerprints
@@ -309,10 +351,10 @@ def _output_folder(root: Path) -> Path:
     return output
 
 
-def _removals_before_rebuild(output: Path) -> pl.DataFrame:
-    """What the user removed stays removed when everything else is made again."""
+def _said_before_rebuild(output: Path, name: str) -> pl.DataFrame:
+    """What the user removed or decided stays so when everything else is made again."""
     try:
         last = read_manifest(output)
-        return Store(output, last.tables, last.folder).read("removals") if last else _NONE_REMOVED
+        return (Store(output, last.tables, last.folder) if last else Store(output, {})).read(name)
     except StoreError:
-        return _NONE_REMOVED
+        return TABLES[name].empty()

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from graphkb.forecast import PlannedCalls, plan_calls, total_price
 from graphkb.pipeline import due_stages, plan, read_dictionary
 from graphkb.settings import Settings
 from graphkb.stages.vectors import passages_to_embed
@@ -26,7 +27,9 @@ class Preview:
     ``added``, ``changed`` and ``removed`` are paths (with the record's title where a file holds
     several); ``renamed`` are (old path, new path). ``communities`` are those that hold an
     entity of a text unit that comes or goes. ``embed_tokens`` are o200k_base tokens of texts
-    whose vector is not cached. Without a language model ``model_calls`` and ``price`` are 0.
+    whose vector is not cached. ``calls`` are those of the language model by step, ``prompts`` the
+    first of them as they would be sent; without a model there are none. ``price`` in USD is None
+    where a model's price is not known.
     """
 
     added: tuple[str, ...]
@@ -41,8 +44,10 @@ class Preview:
     communities_total: int
     embed_texts: int
     embed_tokens: int
+    calls: tuple[PlannedCalls, ...]
+    prompts: tuple[tuple[tuple[str, str], ...], ...]
     model_calls: int
-    price: float
+    price: float | None
     refused: tuple[Refused, ...]
     warnings: tuple[str, ...]
 
@@ -51,17 +56,20 @@ class Preview:
         return asdict(self)
 
 
-def preview_index(root: Path, settings: Settings, progress: Progress = no_progress) -> Preview:
-    """Read the input folder and compare it with the last version; nothing is written.
+def preview_index(
+    root: Path, settings: Settings, progress: Progress = no_progress, *, rebuild: bool = False
+) -> Preview:
+    """Read the input folder and compare it with the last version; nothing is written or asked.
 
-    Raises InputError when there is nothing to index.
+    With ``rebuild`` what :func:`~graphkb.pipeline.run_index` would do from nothing. Raises
+    InputError when there is nothing to index.
     """
     from graphkb.ingest.chunk import cut_documents
     from graphkb.text.tokens import count_tokens
 
     output = root / "output"
-    last = read_manifest(output)
-    store = Store(output, last.tables if last else {}, last.folder) if last else Store(output, {})
+    last = None if rebuild else read_manifest(output)
+    store = Store(output, last.tables, last.folder) if last else Store(output, {})
     work = Work(root, settings, store, progress, read_dictionary(root, settings))
     stages = plan(settings)
     if last:
@@ -77,24 +85,27 @@ def preview_index(root: Path, settings: Settings, progress: Progress = no_progre
     units = TABLES["text_units"].conform(cut_documents(new, settings.chunks))
     old_units = work.table("text_units")
     lost = old_units.join(gone, left_on="document_id", right_on="id", how="semi")
-    again = units
-    if "extract_evidence" in due and "cut_documents" not in due:
-        again = pl.concat([units, old_units.join(lost, on="id", how="anti")])
-    texts = passages_to_embed(work, units, old_units.join(lost, on="id", how="anti"))
+    kept = old_units.join(lost, on="id", how="anti")
+    again = pl.concat([units, kept]) if "extract_evidence" in due else units
+    texts = passages_to_embed(work, units, kept)
+    touched = _touched(work, lost, units)
+    planned = plan_calls(work, documents, pl.concat([kept, units]), touched)
     return Preview(
         *_document_lists(old, documents),
         settings_change=settings_line(last, settings, due),
         text_units=again.height,
-        text_units_total=old_units.height - lost.height + units.height,
+        text_units_total=kept.height + units.height,
         tokens=int(again["n_tokens"].sum()),
-        communities=_touched(work, lost, units),
+        communities=touched,
         communities_total=store.count("communities"),
         embed_texts=len(texts),
         embed_tokens=sum(map(count_tokens, texts)),
-        model_calls=0,
-        price=0.0,
+        calls=planned.calls,
+        prompts=planned.prompts,
+        model_calls=sum(step.calls for step in planned.calls),
+        price=total_price(planned.calls),
         refused=tuple(work.refused),
-        warnings=tuple(work.warnings),
+        warnings=(*work.warnings, *planned.warnings),
     )
 
 

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     import polars as pl
 
     from graphkb.evaluate.run import Evaluation
+    from graphkb.llm.model import Model
     from graphkb.preview import Preview
+    from graphkb.query.ask import Ask
+    from graphkb.query.dry_run import QueryPlan
+    from graphkb.query.history import History
+    from graphkb.query.stream import AnswerStream, AsyncAnswerStream
     from graphkb.search.snapshot import Snapshot
     from graphkb.store.manifest import Manifest
     from graphkb.upkeep.case import Finding
@@ -54,7 +59,7 @@ class Project:
     block it.
     """
 
-    methods: tuple[str, ...] = ("auto", "local", "global", "hybrid")
+    methods: tuple[str, ...] = ("auto", "local", "global", "drift", "lazy", "hybrid")
     search_methods: tuple[str, ...] = ("hybrid", "lexical", "dense", "graph")
 
     def __init__(self, root: str | Path = ".", overrides: Sequence[str] = ()) -> None:
@@ -69,6 +74,7 @@ class Project:
         self.output = self.root / "output"
         self._snapshot: Snapshot | None = None
         self._pinned: tuple[Path, Manifest] | None = None
+        self._models: list[Model] = []
 
     def __repr__(self) -> str:
         return f"Project({str(self.root)!r})"
@@ -80,8 +86,10 @@ class Project:
         self.close()
 
     def close(self) -> None:
-        """Let go of opened tables."""
+        """Let go of opened tables and of the model."""
         self._snapshot = None
+        while self._models:
+            self._models.pop().close()
 
     def index(
         self,
@@ -117,12 +125,12 @@ class Project:
             on_commit=on_commit,
         )
 
-    def preview(self, progress: Progress = no_progress) -> Preview:
-        """What :meth:`index` would do now; nothing is written."""
+    def preview(self, progress: Progress = no_progress, *, rebuild: bool = False) -> Preview:
+        """What :meth:`index` would do now and what it costs; nothing is written or asked."""
         from graphkb.preview import preview_index
 
         self._must_be_newest("preview")
-        return preview_index(self.root, self.settings, progress)
+        return preview_index(self.root, self.settings, progress, rebuild=rebuild)
 
     def remove(
         self,
@@ -141,18 +149,68 @@ class Project:
         from graphkb.removals import removals_after
 
         self._must_be_newest("remove")
-        snapshot = self._current()
-        removals = removals_after(snapshot.store, documents, undo)
-        settings = self.settings
-        if not snapshot.manifest.embedding:
-            # A knowledge base without vectors gets none by a removal.
-            update = settings.embed.model_copy(update={"when": "off"})
-            settings = settings.model_copy(update={"embed": update})
-        return run_index(self.root, settings, progress=progress, removals=removals)
+        removals = removals_after(self._current().store, documents, undo)
+        return run_index(self.root, self._as_embedded(), progress=progress, removals=removals)
+
+    def _as_embedded(self) -> Settings:
+        """The settings; a knowledge base without vectors gets none by a removal or a decision."""
+        if self._current().manifest.embedding:
+            return self.settings
+        update = self.settings.embed.model_copy(update={"when": "off"})
+        return self.settings.model_copy(update={"embed": update})
 
     def removed(self) -> pl.DataFrame:
         """Documents that were removed and stay out: path, record, title."""
         return self._current().store.read("removals")
+
+    def find_entities(self, like: str = "") -> pl.DataFrame:
+        """title, type, frequency and aliases of entities with ``like`` in a name, commonest
+        first."""
+        from graphkb.decisions import entities_like
+
+        return entities_like(self._current().store, like)
+
+    def merge_entities(
+        self, name: str, other: str, into: str = "", progress: Progress = no_progress
+    ) -> IndexResult:
+        """Make two names one entity, called ``into`` (one of the two; default: ``other``).
+
+        What the user decides stays through index runs and rebuilds, until a newer decision says
+        otherwise or :meth:`undo_decisions`. Raises UsageError for an unknown name, with near
+        ones, before anything is changed; so do the other decisions.
+        """
+        from graphkb.decisions import decisions_after_merge
+
+        self._must_be_newest("merge entities")
+        return self._decide(
+            decisions_after_merge(self._current().store, name, other, into), progress
+        )
+
+    def split_entities(self, *names: str, progress: Progress = no_progress) -> IndexResult:
+        """Keep names apart from each other; one name alone: from every other name."""
+        from graphkb.decisions import decisions_after_split
+
+        self._must_be_newest("split entities")
+        return self._decide(decisions_after_split(self._current().store, names), progress)
+
+    def rename_entity(self, old: str, new: str, progress: Progress = no_progress) -> IndexResult:
+        """Call an entity by another name; the old one becomes an alias, the id stays."""
+        from graphkb.decisions import decisions_after_rename
+
+        self._must_be_newest("rename an entity")
+        return self._decide(decisions_after_rename(self._current().store, old, new), progress)
+
+    def undo_decisions(self, *names: str, progress: Progress = no_progress) -> IndexResult:
+        """Take back the decisions that name one of ``names``; without names the newest one."""
+        from graphkb.decisions import decisions_after_undo
+
+        self._must_be_newest("undo a decision")
+        return self._decide(decisions_after_undo(self._current().store, names), progress)
+
+    def _decide(self, decisions: pl.DataFrame, progress: Progress) -> IndexResult:
+        from graphkb.pipeline import run_index
+
+        return run_index(self.root, self._as_embedded(), progress=progress, decisions=decisions)
 
     def cache_stats(self) -> dict[str, Any]:
         """Kept model replies by endpoint and model, number of vectors, bytes on disk."""
@@ -292,11 +350,16 @@ class Project:
         method or a ``top_k`` outside 1–1000; NotIndexedError before the first index run."""
         from graphkb.query.route import clean_question
         from graphkb.search.hybrid import search
+        from graphkb.search.join import search_widely
 
         wanted = self.settings.search.top_k if top_k is None else top_k
         if not 1 <= wanted <= 1000:
             raise UsageError(f"top_k {wanted}: use a number from 1 to 1000")
-        return search(self._with_text(), clean_question(question), wanted, method)
+        question = clean_question(question)
+        snapshot, options = self._with_text(), self.settings.search
+        if method == "hybrid" and (options.multi_query or options.hyde or options.translate):
+            return search_widely(snapshot, self._model(), question, wanted)
+        return search(snapshot, question, wanted, method)
 
     async def asearch(
         self, question: str, top_k: int | None = None, method: str = "hybrid"
@@ -304,20 +367,87 @@ class Project:
         """:meth:`search` without blocking the running event loop."""
         return await asyncio.to_thread(self.search, question, top_k, method)
 
-    def query(self, question: str, method: str = "auto") -> Answer:
+    def query(
+        self,
+        question: str,
+        method: str = "auto",
+        *,
+        history: History = (),
+        response_type: str = "",
+        community_level: int | None = None,
+    ) -> Answer:
         """The answer to a question, with citations that can be checked.
 
+        ``history`` is the conversation so far, oldest turn first: (question, answer) pairs, or
+        chat messages. ``response_type`` and ``community_level`` override the settings.
         See :func:`~graphkb.query.answer.answer_question`.
         """
         from graphkb.query.answer import answer_question
+
+        ask = self._ask(question, history, response_type, community_level)
+        return answer_question(self._with_text(), ask, method)
+
+    async def aquery(self, question: str, method: str = "auto", **options: Any) -> Answer:
+        """:meth:`query` without blocking the running event loop."""
+        return await asyncio.to_thread(self.query, question, method, **options)
+
+    def stream(self, question: str, method: str = "auto", **options: Any) -> AnswerStream:
+        """The answer as it comes: iterate over pieces of text; ``answer`` is :meth:`query`'s,
+        as are the ``options``."""
+        from graphkb.query.answer import stream_answer
+
+        ask = self._ask(question, **options)
+        return stream_answer(self._with_text(), ask, method)
+
+    def astream(self, question: str, method: str = "auto", **options: Any) -> AsyncAnswerStream:
+        """:meth:`stream` for ``async for``, without blocking the running event loop."""
+        from graphkb.query.stream import AsyncAnswerStream
+
+        return AsyncAnswerStream(lambda: self.stream(question, method, **options))
+
+    def plan_query(self, question: str, method: str = "auto", **options: Any) -> QueryPlan:
+        """The prompts that :meth:`query` would send, with tokens and price; nothing is sent."""
+        from graphkb.query.dry_run import plan_query
+
+        ask = self._ask(question, **options, with_model=False)
+        return plan_query(self._with_text(), ask, method)
+
+    def _ask(
+        self,
+        question: str,
+        history: History = (),
+        response_type: str = "",
+        community_level: int | None = None,
+        with_model: bool = True,
+    ) -> Ask:
+        from graphkb.query.ask import Ask
+        from graphkb.query.history import read_turns
         from graphkb.query.route import clean_question
 
-        clean_question(question)
-        return answer_question(self._with_text(), question, method)
+        question = clean_question(question)
+        if community_level is not None and community_level < 0:
+            raise UsageError(f"community_level {community_level}: use 0 or more")
+        turns = read_turns(history)
+        self._with_text()
+        return Ask(
+            question=question,
+            search=question,
+            history=turns,
+            response_type=" ".join(response_type.split())[:200],
+            community_level=community_level,
+            model=self._model() if with_model else None,
+        )
 
-    async def aquery(self, question: str, method: str = "auto") -> Answer:
-        """:meth:`query` without blocking the running event loop."""
-        return await asyncio.to_thread(self.query, question, method)
+    def _model(self) -> Model | None:
+        """The model that answers, opened once and shared with :meth:`at`; None without one."""
+        from graphkb.llm.model import make_model
+        from graphkb.settings import uses_model
+
+        if not uses_model(self.settings, "answer"):
+            return None
+        if not self._models and (model := make_model(self.root, self.settings.llm)):
+            self._models.append(model)
+        return self._models[0] if self._models else None
 
     def eval(
         self, path: str | Path, methods: Sequence[str] | None = None, ks: Sequence[int] = (1, 5, 8)
@@ -384,10 +514,24 @@ class Project:
             "embedding_model": (
                 f"{embedding['provider']}/{embedding['model']}" if embedding else None
             ),
+            "language_model": self.settings.llm.model or None,
+            "extracted": self._extracted() if manifest else {},
             "sizes": self._sizes(manifest is not None),
             "stale": self._is_stale(),
             "graphkb_version": __version__,
         }  # fmt: skip
+
+    def _extracted(self) -> dict[str, int]:
+        """Text units by what they were read with, and ``unfinished`` ones."""
+        from graphkb.store.lance import Store
+
+        output, manifest = self._version()
+        assert manifest is not None
+        store = Store(output, manifest.tables, manifest.folder)
+        read = store.read("extractions", ("method", "status"))
+        methods = ("llm", "imported", "offline")
+        counts = {method: read.filter(method=method).height for method in methods}
+        return {**counts, "unfinished": read.filter(read["status"] != "done").height}
 
     def _sizes(self, indexed: bool) -> dict[str, int]:
         """Bytes on disk by part."""

@@ -6,15 +6,45 @@ import difflib
 import os
 import re
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    WrapValidator,
+    model_validator,
+)
 
 from graphkb.errors import SettingsError
 
 FILE_NAME = "settings.yaml"
 ENVIRONMENT_PREFIX = "GRAPHKB_"
+
+
+class FromVariable(str):
+    """A value read from the environment; ``variable`` is the name it has there."""
+
+    variable: str
+
+    def __new__(cls, value: str, variable: str) -> FromVariable:
+        made = super().__new__(cls, value)
+        made.variable = variable
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FromVariable, (str(self), self.variable)
+
+
+Key = Annotated[
+    str,
+    WrapValidator(lambda value, check: value if type(value) is FromVariable else check(value)),
+    PlainSerializer(str),
+]
+"""A secret. It remembers the variable it was read from, so that messages can name that."""
 
 
 class Section(BaseModel):
@@ -86,7 +116,7 @@ class LanguageModel(Section):
     )
     model: str = Field("", description="name sent to the endpoint, or path of a GGUF file")
     base_url: str = Field("https://api.openai.com/v1", description="endpoint")
-    api_key: str = Field("", description="key; write ${NAME} to read an environment variable")
+    api_key: Key = Field("", description="key; write ${NAME} to read an environment variable")
     extraction_model: str = Field("", description="for text units; empty: model")
     report_model: str = Field("", description="for reports and descriptions; empty: model")
     answer_model: str = Field("", description="for questions; empty: model")
@@ -200,7 +230,7 @@ class Embed(Section):
     )
     model: str = Field("multilingual-e5-small", description="model name sent to the endpoint")
     base_url: str = Field("", description="endpoint, for example http://localhost:11434/v1")
-    api_key: str = Field("", description="key; write ${NAME} to read an environment variable")
+    api_key: Key = Field("", description="key; write ${NAME} to read an environment variable")
     batch_size: int = Field(32, ge=1, le=2048, description="texts a request")
     query_prefix: str = Field("", description="put before questions (openai provider)")
     passage_prefix: str = Field("", description="put before text units (openai provider)")
@@ -300,7 +330,10 @@ class AnswerSettings(Section):
     )
     max_sentences: int = Field(6, ge=1, description="sentences in an extractive answer")
     refusal_threshold: float = Field(
-        0.4, ge=0, le=1, description="below this evidence the answer is a refusal"
+        0.4,
+        ge=0,
+        le=1,
+        description="below this evidence the answer is a refusal; with a model below half",
     )
 
 
@@ -366,7 +399,8 @@ def load_settings(root: Path, overrides: list[str] | None = None) -> Settings:
         if name.startswith(ENVIRONMENT_PREFIX):
             keys = _keys_of_variable(name)
             if keys:
-                _assign(data, keys, _yaml_value(value.strip()))
+                read = _yaml_value(value.strip())
+                _assign(data, keys, FromVariable(read, name) if isinstance(read, str) else read)
                 where = "settings.yaml, GRAPHKB_ variables or --set"
     for override in overrides or []:
         key, separator, value = override.partition("=")
@@ -436,7 +470,9 @@ def _expand(value: Any, variables: dict[str, str], where: str) -> Any:
             )
         return variables[name].strip()
 
-    return _VARIABLE.sub(replacement, value)
+    expanded = _VARIABLE.sub(replacement, value)
+    whole = _VARIABLE.fullmatch(value.strip())
+    return FromVariable(expanded.strip(), whole.group(1)) if whole else expanded
 
 
 def _keys_of_variable(name: str) -> list[str]:

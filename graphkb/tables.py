@@ -72,6 +72,15 @@ TABLES: dict[str, Table] = {
         },
         key=("path", "record"),
     ),
+    "decisions": Table(
+        {
+            "number": (_INT, "order of the user's decisions, from 1; the newest one wins"),
+            "action": (_TEXT, "merge, split or rename"),
+            "name": (_TEXT, "the name it is about"),
+            "other": (_TEXT, "the name it is joined with, kept apart from, or called; or empty"),
+        },
+        key=("number",),
+    ),
     "documents": Table(
         {
             "id": (_TEXT, "the row's own id where it has one, else a content hash"),
@@ -120,7 +129,7 @@ TABLES: dict[str, Table] = {
     "extractions": Table(
         {
             "text_unit_id": (_TEXT, "text_units.id"),
-            "method": (_TEXT, "offline or llm: what the unit's evidence was found by"),
+            "method": (_TEXT, "offline, llm or imported: what the unit's evidence was found by"),
             "status": (_TEXT, "done, partial (cut reply), failed or budget: asked again next run"),
             "reason": (_TEXT, "why it is not done, or null"),
             "repaired": (_INT, "records mended"),
@@ -139,6 +148,15 @@ TABLES: dict[str, Table] = {
             "alias_of": (_TEXT, "the name this one abbreviates where the text says so, or null"),
         },
         key=("text_unit_id", "char_start", "char_end", "name"),
+    ),
+    "entity_evidence": Table(
+        {
+            "text_unit_id": (_TEXT, "text_units.id"),
+            "name": (_TEXT, "the name as the unit writes it"),
+            "type": (_TEXT, "entity type"),
+            "description": (_TEXT, "what the unit says of it, in a model's words"),
+        },
+        key=("text_unit_id", "name"),
     ),
     "relationship_evidence": Table(
         {
@@ -181,6 +199,31 @@ TABLES: dict[str, Table] = {
             "frequency": (_INT, "text units that mention it"),
         },
         key=("id",),
+    ),
+    "merges": Table(
+        {
+            "name": (_TEXT, "a name that was joined to an entity of another name"),
+            "into": (_TEXT, "entities.title"),
+            "rule": (_TEXT, "alias, honorific, legal form, model or user"),
+            "evidence": (_INT, "mentions that say so; 1 for a rule, a judgement or a decision"),
+        },
+        key=("name", "into", "rule"),
+    ),
+    "judgements": Table(
+        {
+            "name": (_TEXT, "one of two names that may mean the same"),
+            "other": (_TEXT, "the other one"),
+            "evidence_hash": (_TEXT, "hash of all that the model was shown of the two"),
+            "verdict": (_TEXT, "same, different or unsure; empty when it is still to be asked"),
+        },
+        key=("name", "other"),
+    ),
+    "descriptions": Table(
+        {
+            "evidence_hash": (_TEXT, "hash of the statements and of how they were to be merged"),
+            "description": (_TEXT, "the checked description; empty when it is still to be asked"),
+        },
+        key=("evidence_hash",),
     ),
     "mentions": Table(
         {

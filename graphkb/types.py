@@ -71,7 +71,11 @@ class Hits(tuple[Hit, ...]):
 
 @dataclass(frozen=True)
 class Citation:
-    """What ``[number]`` in an answer points to; the span is in the document's text."""
+    """What ``[number]`` in an answer points to; the span is in the document's text.
+
+    ``support`` in [0, 1] is the share of the statement's words that the source holds, 1 for a
+    quote; ``supported`` is False where the source does not bear out what cites it.
+    """
 
     number: int
     text_unit_id: str
@@ -83,6 +87,8 @@ class Citation:
     char_start: int
     char_end: int
     quote: str
+    support: float = 1.0
+    supported: bool = True
 
 
 @dataclass(frozen=True)
@@ -192,7 +198,12 @@ class Context:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question's answer with the sources it can be checked against."""
+    """A question's answer with the sources it can be checked against.
+
+    ``model`` wrote it; empty where it is quoted from the documents. ``unsupported`` are its
+    statements that the sources they cite do not bear out, ``uncited`` those without a source.
+    ``complete`` is False when the model stopped before its end.
+    """
 
     question: str
     text: str
@@ -203,6 +214,10 @@ class Answer:
     usage: Usage
     trace: tuple[Step, ...] = ()
     warnings: tuple[str, ...] = ()
+    model: str = ""
+    unsupported: tuple[str, ...] = ()
+    uncited: tuple[str, ...] = ()
+    complete: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """The same fields as plain JSON values."""

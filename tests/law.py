@@ -17,7 +17,9 @@ from graphkb.tables import TABLES
 # Equal to those of an index from scratch, but for human_readable_id.
 EQUAL = (
     "sources", "documents", "text_units", "terms", "mention_evidence", "relationship_evidence",
-    "claim_evidence", "entities", "mentions", "relationships", "covariates", "search_texts",
+    "claim_evidence", "entity_evidence", "entities", "mentions", "relationships", "covariates",
+    "search_texts",
+    "merges", "judgements", "descriptions",
 )  # fmt: skip
 REFERENCES = {
     ("text_units", "document_id"): ("documents", "id"),
@@ -26,6 +28,8 @@ REFERENCES = {
     ("mention_evidence", "text_unit_id"): ("text_units", "id"),
     ("relationship_evidence", "text_unit_id"): ("text_units", "id"),
     ("claim_evidence", "text_unit_id"): ("text_units", "id"),
+    ("entity_evidence", "text_unit_id"): ("text_units", "id"),
+    ("extractions", "text_unit_id"): ("text_units", "id"),
     ("mentions", "text_unit_id"): ("text_units", "id"),
     ("mentions", "entity_id"): ("entities", "id"),
     ("relationships", "source_id"): ("entities", "id"),
@@ -36,6 +40,7 @@ REFERENCES = {
     ("covariates", "text_unit_id"): ("text_units", "id"),
     ("covariates", "subject_id"): ("entities", "title"),
     ("covariates", "object_id"): ("entities", "title"),
+    ("merges", "into"): ("entities", "title"),
     ("nodes", "entity_id"): ("entities", "id"),
     ("nodes", "community"): ("communities", "community"),
     ("communities", "entity_ids"): ("entities", "id"),

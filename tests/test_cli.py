@@ -17,7 +17,8 @@ from click.testing import CliRunner, Result
 
 import graphkb
 from graphkb import tables
-from graphkb.cli import QUERY_METHODS, SEARCH_METHODS, main
+from graphkb.cli import SEARCH_METHODS, main
+from graphkb.cli_query import QUERY_METHODS
 from graphkb.errors import GraphkbError, InputError, NotIndexedError, UsageError
 from graphkb.project import Project
 from graphkb.types import (
@@ -100,6 +101,8 @@ class StandIn:
     def status(self) -> dict[str, Any]:
         return {
             "root": "kb", "version": 2, "committed_at": "2026-01-02T03:04:05Z", **COUNTS,
+            "language_model": "qwen-plus",
+            "extracted": {"llm": 5, "imported": 0, "offline": 2, "unfinished": 1},
             "embedding_model": None, "sizes": {"input": 900, "tables": 1_500_000}, "stale": True,
             "graphkb_version": graphkb.__version__,
         }  # fmt: skip
@@ -210,6 +213,8 @@ def test_status(project: StandIn):
         "root       kb\n"
         "version    2, committed 2026-01-02T03:04:05Z\n"
         "holds      3 documents · 7 text units · 5 entities · 2 claims · 1 reports\n"
+        "model      qwen-plus\n"
+        "read by    the model 5 text units, offline extraction 2; to be tried again 1\n"
         "embedding  none\n"
         "on disk    1.5 MB, input 900 B, tables 1.5 MB\n"
         f"graphkb    {graphkb.__version__}\n"
@@ -303,7 +308,7 @@ def test_settings_in_force_hide_keys(tmp_path: Path):
         (["qury"], "No such command 'qury'. Did you mean 'query'? (see graphkb --help)"),
         (
             ["query", "--method", "locl", "x"],
-            "Invalid value for '--method': 'locl' is not one of auto, local, global, hybrid; "
+            "Invalid value for '--method': 'locl' is not one of auto, local, global, drift, lazy, hybrid; "
             "did you mean 'local'? (see graphkb query --help)",
         ),
         (

@@ -27,7 +27,7 @@ def test_the_python_of_the_readme_runs(
 
 
 def test_every_command_is_in_the_readme_and_the_other_way_round() -> None:
-    named = set(re.findall(r"^\| `graphkb ([a-z]+)", README, re.MULTILINE))
+    named = set(re.findall(r"^\| `graphkb ([a-z-]+)", README, re.MULTILINE))
     assert named == set(main.commands)
 
 

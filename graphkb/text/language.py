@@ -16,6 +16,14 @@ _SCRIPTS: dict[str, re.Pattern[str]] = {
 HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002ebef"
 _HAN = re.compile(f"[{HAN}]")
 
+# Words that a question in one of the two languages can hardly do without.
+_ENGLISH = re.compile(
+    r"\b(?:the|an?|is|are|was|were|do|does|did|has|have|can|what|who|whom|whose|which|when|where|"
+    r"why|how|of|in|to|for|and|about)\b",
+    re.IGNORECASE,
+)
+_CHINESE = re.compile(r"[的了是在谁哪吗呢吧几何]|什么|怎[么样]|多少|如何|请")
+
 # A Latin word carries about as much as two Chinese characters; counting letters alone would
 # call a Chinese manual with many product names English.
 _LETTERS_PER_HAN = 4.0
@@ -40,6 +48,22 @@ def detect_language(text: str) -> str:
     }
     best = max(weighted, key=lambda code: (weighted[code], code))
     return best if weighted[best] > 0 else "und"
+
+
+def question_language(question: str) -> str:
+    """The language a question is asked in: as :func:`detect_language`, but where Chinese and
+    Latin words meet, grammar decides and not the length of names and codes.
+
+    >>> question_language("rate_limit_check怎么用？"), question_language("Who is 陈明?")
+    ('zh', 'en')
+    """
+    detected = detect_language(question)
+    if detected not in ("en", "zh") or not has_han(question):
+        return detected
+    english, chinese = _ENGLISH.search(question), _CHINESE.search(question)
+    if (english is None) == (chinese is None):
+        return detected
+    return "en" if english else "zh"
 
 
 def has_han(text: str) -> bool:

@@ -32,6 +32,7 @@ REFERENCES = (
     ("covariates", "text_unit_id", "text_units", "id"),
     ("covariates", "subject_id", "entities", "title"),
     ("covariates", "object_id", "entities", "title"),
+    ("merges", "into", "entities", "title"),
     ("nodes", "entity_id", "entities", "id"),
     ("nodes", "community", "communities", "community"),
     ("communities", "entity_ids", "entities", "id"),

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from graphkb.tables import content_hash
 from graphkb.types import Answer, Citation, Hit
 
+UNVERIFIED = "(unverified) "
 REFUSAL = "The knowledge base does not answer this question."
 
 _REFERENCE = re.compile(r"\[(\d+)\]")
@@ -43,9 +44,11 @@ def answer_body(answer: Answer) -> str:
 
 
 def source_lines(citations: Iterable[Citation]) -> list[str]:
-    """One line a citation: ``[1] title › heading (path, chars a–b): “quote”``."""
+    """One line a citation: ``[1] title › heading (path, chars a–b): “quote”``; one that does
+    not bear out what cites it is marked."""
     return [
-        f"[{citation.number}] {place(citation.title, citation.heading)} "
+        f"[{citation.number}] {'' if citation.supported else UNVERIFIED}"
+        f"{place(citation.title, citation.heading)} "
         f"({span(citation.path, citation.page, citation.char_start, citation.char_end)}): "
         f"“{' '.join(citation.quote.split())}”"
         for citation in citations
@@ -57,15 +60,44 @@ def sources_title(answer: Answer) -> str:
     return "Closest passages" if answer.refused else "Sources"
 
 
+def doubt_lines(answer: Answer) -> list[str]:
+    """Statements that no source bears out, one a line, with a title before them."""
+    lines: list[str] = []
+    for title, statements in (
+        ("Not borne out by the sources they cite:", answer.unsupported),
+        ("Without a source:", answer.uncited),
+    ):
+        if statements:
+            lines += [title, *(f"  {' '.join(statement.split())}" for statement in statements)]
+    return lines
+
+
 def closing_line(answer: Answer) -> str:
-    """Method and cost in one line."""
-    parts = [answer.method, f"{answer.usage.seconds:.2f} s"]
-    if answer.usage.calls:
-        tokens = answer.usage.prompt_tokens + answer.usage.completion_tokens
-        parts.append(f"{answer.usage.calls} model calls, {tokens} tokens")
+    """Method, model and cost in one line."""
+    usage = answer.usage
+    parts = [answer.method, f"by {answer.model}" if answer.model else "", f"{usage.seconds:.2f} s"]
+    cached = sum(step.cached for step in usage.steps)
+    if usage.calls:
+        tokens = usage.prompt_tokens + usage.completion_tokens
+        calls = "1 model call" if usage.calls == 1 else f"{usage.calls} model calls"
+        price = "" if usage.price is None else f", {price_text(usage.price)}"
+        parts.append(f"{calls}, {tokens} tokens{price}")
+    if cached:
+        parts.append(f"{cached} from the cache")
     if answer.refused:
         parts.insert(0, "refused")
-    return " · ".join(parts)
+    return " · ".join(part for part in parts if part)
+
+
+def price_text(price: float | None) -> str:
+    """USD with the digits that matter.
+
+    >>> price_text(None), price_text(0.0), price_text(0.00123), price_text(12.345)
+    ('price not known', '0 USD', '0.0012 USD', '12.35 USD')
+    """
+    if price is None:
+        return "price not known"
+    return f"{price:.2f} USD" if price >= 1 else f"{price:.2g} USD"
 
 
 def answer_text(answer: Answer) -> str:
@@ -74,6 +106,8 @@ def answer_text(answer: Answer) -> str:
     if answer.citations:
         lines = source_lines(answer.citations)
         parts.append("\n".join([f"{sources_title(answer)}:", *lines]))
+    if doubts := doubt_lines(answer):
+        parts.append("\n".join(doubts))
     parts.append(closing_line(answer))
     return "\n\n".join(parts)
 
@@ -95,15 +129,21 @@ def answer_html(answer: Answer) -> str:
         count = f"{sources_title(answer)} ({len(answer.citations)})"
         sources = f"<details open><summary>{count}</summary>{sources}</details>"
     return (
-        f'{_STYLE}<div class="graphkb"><div class="text">{text}</div>{sources}'
+        f'{_STYLE}<div class="graphkb"><div class="text">{text}</div>{sources}{_doubts(answer)}'
         f'<div class="dim">{html.escape(closing_line(answer))}</div></div>'
     )
 
 
+def _doubts(answer: Answer) -> str:
+    lines = [f"<div>{html.escape(line)}</div>" for line in doubt_lines(answer)]
+    return f'<div class="dim">{"".join(lines)}</div>' if lines else ""
+
+
 def _source_html(prefix: str, citation: Citation) -> str:
+    doubt = "" if citation.supported else UNVERIFIED
     where = span(citation.path, citation.page, citation.char_start, citation.char_end)
     return (
-        f'<div id="{prefix}-{citation.number}">[{citation.number}] '
+        f'<div id="{prefix}-{citation.number}">[{citation.number}] {doubt}'
         f"<b>{html.escape(place(citation.title, citation.heading))}</b> "
         f'<span class="dim">{html.escape(where)}</span>'
         f"<blockquote>{html.escape(citation.quote)}</blockquote></div>"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphkb.types import IndexResult, Refused
+from graphkb.types import IndexResult, Refused, StepUsage
+from graphkb.view.answer import price_text
 from graphkb.view.terminal import one_line
 
 if TYPE_CHECKING:
+    from graphkb.importing.project import Imported
     from graphkb.preview import Preview
+    from graphkb.tune.prompts import Tuning
 
 # Words of the summary by table name; the rest of a result's counts are not for people.
 COUNTED = {
@@ -36,7 +39,54 @@ def index_lines(result: IndexResult, verbose: bool = False) -> list[str]:
         lines.append(f"kept as they were: {kept}")
     if verbose:
         lines += [f"  {stage} {value:.2f} s" for stage, value in result.seconds.items()]
-    return lines + refused_lines(result.refused)
+    return [
+        *lines,
+        *usage_lines(result.usage),
+        *refused_lines(result.refused),
+        *incomplete_lines(result.incomplete),
+    ]
+
+
+def usage_lines(steps: Sequence[StepUsage]) -> list[str]:
+    """What the model's work cost: a line a step, and all of it where there are several."""
+    lines = [f"{step.step} by {step.model}: {_spent(step)}" for step in steps]
+    if len(steps) > 1:
+        lines.append(f"all model work: {_spent(_total(steps))}")
+    return lines
+
+
+def _spent(step: StepUsage) -> str:
+    counts = [f"{step.calls:,} calls", f"{step.cached:,} cached"]
+    for name in ("retries", "repaired", "failed"):
+        if count := getattr(step, name):
+            counts.append(f"{count:,} {name}")
+    counts.append(f"{step.prompt_tokens:,} tokens in, {step.completion_tokens:,} out")
+    counts.append(price_text(step.price))
+    return ", ".join([*counts, f"{step.seconds:.1f} s in calls"])
+
+
+def _total(steps: Sequence[StepUsage]) -> StepUsage:
+    """The sum; its price is known when every step's is."""
+    counts = {
+        name: sum(getattr(step, name) for step in steps)
+        for name in (
+            "calls", "cached", "retries", "repaired", "failed", "prompt_tokens",
+            "completion_tokens", "seconds",
+        )
+    }  # fmt: skip
+    prices = [step.price for step in steps]
+    known = [price for price in prices if price is not None]
+    return StepUsage("", "", price=sum(known) if len(known) == len(prices) else None, **counts)
+
+
+def incomplete_lines(incomplete: Sequence[str]) -> list[str]:
+    """Work that the model could not do; the first lines, then how many more."""
+    if not incomplete:
+        return []
+    lines = [f"incomplete ({len(incomplete)}), the next run tries again:"]
+    lines += [f"  {one_line(item)}" for item in incomplete[:MOST_REFUSED]]
+    more = len(incomplete) - MOST_REFUSED
+    return lines + ([f"  … and {more} more (--json lists all)"] if more > 0 else [])
 
 
 def _percent(share: float) -> str:
@@ -74,6 +124,8 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
         "root": status["root"],
         "version": f"{status['version']}, committed {status['committed_at']}",
         "holds": counts_line(status),
+        "model": status["language_model"] or "none",
+        "read by": _read_by(status["extracted"]),
         "embedding": status["embedding_model"] or "none",
         "on disk": ", ".join(
             [size(sum(sizes.values()))] + [f"{part} {size(count)}" for part, count in sizes.items()]
@@ -84,6 +136,22 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
     if status["stale"]:
         lines.append("stale      input or settings changed since: run graphkb index")
     return lines
+
+
+def _read_by(extracted: Mapping[str, int]) -> str:
+    """Text units by what they were read with, and how many are to be read again.
+
+    >>> _read_by({"llm": 3, "imported": 0, "offline": 1, "unfinished": 1})
+    'the model 3 text units, offline extraction 1; to be tried again 1'
+    """
+    words = {"llm": "the model", "imported": "GraphRAG's model", "offline": "offline extraction"}
+    parts = [f"{what} {extracted[name]}" for name, what in words.items() if extracted.get(name)]
+    if not parts:
+        return "none"
+    first, *others = parts
+    text = ", ".join([f"{first} text units", *others])
+    unfinished = extracted.get("unfinished", 0)
+    return text + (f"; to be tried again {unfinished}" if unfinished else "")
 
 
 def size(count: int) -> str:
@@ -98,6 +166,46 @@ def size(count: int) -> str:
             return f"{value:.3g} {unit}"
         value /= 1000
     return f"{value:.3g} TB"
+
+
+def import_lines(imported: Imported) -> list[str]:
+    """What was taken over from another tool, what was not and why."""
+    kind = "the files that GraphRAG read" if imported.originals else ", ".join(imported.files)
+    counts = (f"{n} of {found} {what}" for what, (n, found) in imported.counts.items())
+    lines = [
+        f"imported   {imported.source} → {imported.root}",
+        f"documents  {kind}",
+        f"taken over {' · '.join(counts)}",
+    ]
+    for left in imported.left:
+        shown = ", ".join(one_line(example) for example in left.examples)
+        more = ", …" if left.count > len(left.examples) else ""
+        lines.append(f"left out   {left.count} {left.what}: {shown}{more}")
+    if imported.not_indexed:
+        shown = ", ".join(imported.not_indexed[:5])
+        n = len(imported.not_indexed)
+        lines.append(f"left out   {n} files that GraphRAG had not indexed: {shown}")
+    return lines
+
+
+def tuning_lines(tuning: Tuning) -> list[str]:
+    """What is proposed for the documents of one language, and how the prompts would change."""
+    found = tuning.proposal
+    source = found.model or "offline extraction (no model)"
+    lines = [f"{found.language}: {found.passages} documents read by {source}"]
+    types = (f"{kind} ({meaning})" if meaning else kind for kind, meaning in found.entity_types)
+    facts = {
+        "domain": found.domain,
+        "persona": found.persona,
+        "types": ", ".join(types),
+        "seen": ", ".join(f"{kind} {count}" for kind, count in found.seen.items()),
+        "relations": ", ".join(found.relationship_types),
+        "examples": str(len(found.examples)) if found.examples else "",
+    }
+    lines += [f"  {name:<9} {one_line(value)}" for name, value in facts.items() if value]
+    for change in tuning.changes:
+        lines += change.diff() or [f"{change.path}: stays as it is"]
+    return lines
 
 
 def preview_lines(found: Preview) -> list[str]:
@@ -121,5 +229,27 @@ def preview_lines(found: Preview) -> list[str]:
         "communities"
     )
     lines.append(f"          {found.embed_texts} texts to embed ({found.embed_tokens:,} tokens)")
-    lines.append(f"          {found.model_calls} model calls, price {found.price:.2f}")
+    return lines + planned_lines(found)
+
+
+def planned_lines(found: Preview) -> list[str]:
+    """What the model would be asked, by step and in all."""
+    if not found.calls:
+        return ["model     no calls"]
+    lines = [
+        f"model     {step.step} by {step.model}: {step.calls:,} calls, {step.cached:,} cached, "
+        f"{step.prompt_tokens:,} tokens in, about {step.completion_tokens:,} out, "
+        f"{price_text(step.price)}"
+        for step in found.calls
+    ]
+    lines.append(f"          in all {found.model_calls:,} calls, about {price_text(found.price)}")
+    return lines + [f"warning   {warning}" for warning in found.warnings]
+
+
+def prompt_lines(found: Preview) -> list[str]:
+    """The first prompts as they would be sent."""
+    lines: list[str] = []
+    for number, messages in enumerate(found.prompts, 1):
+        for role, text in messages:
+            lines += [f"--- prompt {number}, {role}", text]
     return lines

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from graphkb.text.names import fold
 from graphkb.text.segment import query_tokens
@@ -16,11 +17,16 @@ from graphkb.types import Answer, Hit, Step
 from graphkb.view.answer import (
     answer_body,
     closing_line,
+    doubt_lines,
     place,
+    price_text,
     score_line,
     source_lines,
     sources_title,
 )
+
+if TYPE_CHECKING:
+    from graphkb.query.dry_run import QueryPlan
 
 Mark = Callable[[str], str]
 """Puts emphasis round a piece of text."""
@@ -141,10 +147,18 @@ def _columns_of(character: str) -> int:
 def answer_lines(answer: Answer, bold: Mark = plain, dim: Mark = plain) -> list[str]:
     """The answer, its sources, and how it was made."""
     lines = [printable(line) for line in answer_body(answer).splitlines()]
+    return [*lines, *evidence_lines(answer, bold, dim)]
+
+
+def evidence_lines(answer: Answer, bold: Mark = plain, dim: Mark = plain) -> list[str]:
+    """What stands below an answer: its sources, what they do not bear out, its cost."""
+    lines: list[str] = []
     if answer.citations:
         lines += ["", bold(f"{sources_title(answer)}:")]
         lines += [one_line(line) for line in source_lines(answer.citations)]
-    return [*lines, "", dim(closing_line(answer))]
+    if doubts := doubt_lines(answer):
+        lines += ["", *(printable(line) for line in doubts)]
+    return [*lines, "", dim(one_line(closing_line(answer)))]
 
 
 def trace_lines(answer: Answer, bold: Mark = plain, dim: Mark = plain) -> list[str]:
@@ -161,12 +175,33 @@ def trace_lines(answer: Answer, bold: Mark = plain, dim: Mark = plain) -> list[s
         "reports": context.reports,
     }
     lines += [f"  {len(rows)} {name}" for name, rows in kinds.items() if rows]
+    numbers = [f"[{n}] " if answer.model else "" for n in range(1, len(context.passages) + 1)]
     lines += [
-        f"  {passage.score:.3f} {passage.kind} {one_line(place(passage.title, passage.heading))} "
-        + dim(f"({one_line(passage.path)}:{passage.char_start}-{passage.char_end})")
-        for passage in context.passages
+        f"  {number}{passage.score:.3f} {passage.kind} "
+        + one_line(place(passage.title, passage.heading))
+        + dim(f" ({one_line(passage.path)}:{passage.char_start}-{passage.char_end})")
+        for number, passage in zip(numbers, context.passages, strict=True)
     ]
     return lines
+
+
+def plan_lines(plan: QueryPlan, bold: Mark = plain) -> list[str]:
+    """The prompts a question would send, whole, with their tokens and what they cost."""
+    lines = [f"{step.name}: {one_line(step.detail)}" for step in plan.trace]
+    lines.append(f"model: {one_line(plan.model) or 'none is configured (llm.model)'}")
+    for number, prompt in enumerate(plan.prompts, 1):
+        title = f"Prompt {number} of {len(plan.prompts)}: {prompt.step}, {prompt.n_tokens} tokens"
+        lines += ["", bold(f"{title}, reply at most {prompt.max_reply_tokens}")]
+        for role, text in prompt.messages:
+            lines += [f"[{role}]", *(printable(line) for line in text.splitlines())]
+    lines += ["", f"{plan.n_tokens} tokens in {len(plan.prompts)} prompts, {_most(plan)}"]
+    if not plan.complete:
+        lines.append("further prompts depend on the replies to these")
+    return [*lines, "nothing was sent"]
+
+
+def _most(plan: QueryPlan) -> str:
+    return "price not known" if plan.price is None else f"at most {price_text(plan.price)}"
 
 
 def _step_line(step: Step, dim: Mark) -> str:

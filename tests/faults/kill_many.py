@@ -1,6 +1,6 @@
 """Kill index runs at random moments and count what broke.
 
-python tests/faults/kill_many.py 200 [seed]
+python tests/faults/kill_many.py 200 [seed] [kinds, such as model,"model update"]
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ import sys
 import tempfile
 from pathlib import Path
 
-KINDS = ("first", "update", "vectors")
+KINDS = ("first", "update", "vectors", "model", "model update")
 
 
-def main(count: int, seed: int = 1) -> int:
+def main(count: int, seed: int = 1, kinds: tuple[str, ...] = KINDS) -> int:
     """Print one line a kill that broke something, then the sums; 1 when any did."""
-    sys.path[:0] = [str(Path(__file__).parents[1])]
+    tests = Path(__file__).parents[1]
+    sys.path[:0] = [str(tests), str(tests.parent / "benchmarks")]
     from faults.harness import Killer
 
     chance = random.Random(seed)
     broken = over = again = 0
     with tempfile.TemporaryDirectory(prefix="graphkb-kill-") as folder:
-        killers = [Killer(Path(folder) / kind, kind) for kind in KINDS]
+        killers = [Killer(Path(folder) / kind, kind) for kind in kinds]
         for number in range(count):
             killer = killers[number % len(killers)]
             where, said = killer.once(chance)
@@ -34,9 +35,12 @@ def main(count: int, seed: int = 1) -> int:
                 print(f"{number + 1} kills, {broken} with problems", file=sys.stderr, flush=True)
         for killer in killers:
             killer.close()
-    print(f"{count} kills ({over} too late), {broken} with problems, {again} texts embedded again")
+    print(
+        f"{count} kills ({over} too late), {broken} with problems, {again} texts or replies paid for again"
+    )
     return 1 if broken else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:])))
+    chosen = tuple(sys.argv[3].split(",")) if len(sys.argv) > 3 else KINDS
+    sys.exit(main(*map(int, sys.argv[1:3]), kinds=chosen))

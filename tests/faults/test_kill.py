@@ -9,7 +9,7 @@ import pytest
 from faults.harness import Killer
 
 
-@pytest.mark.parametrize("kind", ["first", "update", "vectors"])
+@pytest.mark.parametrize("kind", ["first", "update", "vectors", "model", "model update"])
 def test_a_killed_run_leaves_the_last_version_and_the_next_one_ends_the_same(
     tmp_path: Path, kind: str
 ) -> None:

@@ -33,7 +33,7 @@ UNITS = pl.DataFrame(
 @pytest.fixture(scope="module")
 def resolved() -> Resolution:
     made = extract_units(UNITS, mine_terms(UNITS, ONE), ONE)
-    return resolve_entities(made.mentions, made.relationships, made.claims, UNITS, ONE)
+    return resolve_entities(made.mentions, made.relationships, made.claims, UNITS)
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ def _index(pages: list[tuple[str, str]], options: GraphOptions | None = None) ->
         schema={"id": pl.String, "context": pl.String, "text": pl.String},
     )
     made = extract_units(units, mine_terms(units, ONE), ONE)
-    found = resolve_entities(made.mentions, made.relationships, made.claims, units, ONE)
+    found = resolve_entities(made.mentions, made.relationships, made.claims, units)
     return GraphIndex(
         build_graph(found.entities, found.mentions, found.relationships, units), options
     )

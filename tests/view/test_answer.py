@@ -1,12 +1,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
-from graphkb.types import Answer, Citation, Context, Hit, Hits, Usage, Via
-from graphkb.view.answer import REFUSAL, answer_html, answer_text, hits_html, score_line
+from graphkb.types import Answer, Citation, Context, Hit, Hits, StepUsage, Usage, Via
+from graphkb.view.answer import (
+    REFUSAL,
+    answer_html,
+    answer_text,
+    closing_line,
+    hits_html,
+    score_line,
+)
 
 EVIL = '<script>alert("1")</script>&'
 CONTEXT = Context("hybrid", (), 0.8, 120)
@@ -47,6 +55,35 @@ def test_a_refusal_says_that_it_is_one():
 
 def test_model_cost_is_shown():
     assert answer_text(answer("a", calls=2)).endswith("hybrid · 0.12 s · 2 model calls, 240 tokens")
+
+
+def test_model_price_and_cache_are_shown():
+    steps = (StepUsage("answer", "m", calls=1), StepUsage("rewrite", "m", cached=1))
+    usage = Usage(0.5, 1, 100, 20, 0.00042, steps)
+    shown = replace(answer("a"), usage=usage, model="deepseek-chat")
+    assert closing_line(shown) == (
+        "hybrid · by deepseek-chat · 0.50 s · 1 model call, 120 tokens, 0.00042 USD · "
+        "1 from the cache"
+    )
+
+
+def test_what_no_source_bears_out_is_said_in_text_and_notebook():
+    doubtful = replace(citation(2, "b"), supported=False)
+    shown = replace(
+        answer("甲 [1] 乙 [2] <丙>", citation(1, "a"), doubtful),
+        unsupported=("乙",), uncited=("<丙>",),
+    )  # fmt: skip
+    text = answer_text(shown)
+    assert "[1] 公司简介" in text
+    assert "[2] (unverified) 公司简介" in text
+    assert (
+        "Not borne out by the sources they cite:\n  乙\nWithout a source:\n  <丙>\n\nhybrid" in text
+    )
+    page = answer_html(shown)
+    assert "(unverified)" in page
+    assert "&lt;丙&gt;" in page
+    assert "<丙>" not in page
+    Balanced(page)
 
 
 class Balanced(HTMLParser):

@@ -1,0 +1,270 @@
+"""What a corpus is about and what it names: asked of a model, or counted without one.
+
+After GraphRAG's ``prompt-tune`` (https://microsoft.github.io/graphrag/prompt_tuning/). Examples
+are checked against their passage as any extraction is, so that none teaches a model to invent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from graphkb.errors import ModelFailure
+from graphkb.extract import parse
+from graphkb.extract.kinds import CODE, DOCUMENT, TERM
+from graphkb.extract.offline import extract_units
+from graphkb.extract.verify import Unit, Verified, verify
+from graphkb.llm.model import Model, Prompt
+from graphkb.llm.prompts import data_block, load_prompt
+from graphkb.llm.structured import parse_json
+from graphkb.settings import Extract
+from graphkb.tables import TABLES
+from graphkb.text.sentences import sentence_spans
+from graphkb.text.tokens import count_tokens, truncate_tokens
+from graphkb.tune.sample import Sample
+
+_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "domain": {"type": "string"},
+        "persona": {"type": "string"},
+        "entity_types": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
+        "relationship_types": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["domain", "persona", "entity_types", "relationship_types"],
+    "additionalProperties": False,
+}
+_MOST = 12
+_PASSAGE_TOKENS, _ALL_TOKENS, _EXAMPLE_TOKENS = 400, 6_000, 120
+_EXAMPLES = 2
+_LONGEST = 120
+_TERMS = 5
+_TYPE = re.compile(r"([A-Z][A-Z_]+)(?:\s*[(（]([^()（）]*)[)）])?")
+_COMMA = {"en": ", ", "zh": "、"}
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What is proposed for the documents of one language.
+
+    ``entity_types`` are (type, what belongs to it), the most frequent first; ``examples`` are
+    (passage, reply). ``model`` made it; empty when it comes from offline extraction. ``seen``
+    counts the mentions by type that offline extraction found in the sample.
+    """
+
+    language: str
+    passages: int
+    domain: str
+    persona: str
+    entity_types: tuple[tuple[str, str], ...]
+    relationship_types: tuple[str, ...]
+    model: str = ""
+    examples: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    seen: Mapping[str, int] = field(default_factory=dict)
+
+
+def propose_offline(sample: Sample, shipped_types: str) -> Proposal:
+    """The usual types by how often the sample names such things, and its commonest names.
+
+    ``shipped_types`` is the prompt of the usual types: what it says of a type is kept.
+    """
+    extraction = extract_units(sample.text_units, TABLES["terms"].empty(), Extract(workers=1))
+    named = extraction.mentions.filter(pl.col("char_start") >= 0)
+    counts = Counter(named["type"].to_list())
+    usual = dict(_TYPE.findall(shipped_types))
+    by_count = sorted(usual, key=lambda kind: (kind == TERM, -counts[kind]))
+    names = Counter(named.filter(~pl.col("type").is_in([DOCUMENT, CODE]))["name"].to_list())
+    common = sorted(names, key=lambda name: (-names[name], name))[:_TERMS]
+    return Proposal(
+        sample.language,
+        sample.text_units.height,
+        _line(_COMMA[sample.language].join(common)),
+        "",
+        tuple((kind, usual[kind]) for kind in by_count),
+        (),
+        seen={kind: counts[kind] for kind in by_count if counts[kind]},
+    )
+
+
+def propose_by_model(sample: Sample, root: Path, model: Model, fallback: Proposal) -> Proposal:
+    """The model's view of the sample; ``fallback`` with a warning where it gives none.
+
+    Raises ModelUnusableError when no call can succeed.
+    """
+    blocks: list[str] = []
+    spent = 0
+    for text in sample.text_units["text"]:
+        block = data_block("passage", truncate_tokens(text, _PASSAGE_TOKENS))
+        spent += count_tokens(block)
+        if blocks and spent > _ALL_TOKENS:
+            break
+        blocks.append(block)
+    system, user = load_prompt(root, sample.language, "tune", passages="\n\n".join(blocks))
+    prompt = Prompt("tune", system, user, "extraction", _SCHEMA)
+    try:
+        found = model.ask(prompt, _parse).value
+    except ModelFailure as failure:
+        said = f"the model proposed nothing ({failure}); the types come from offline extraction"
+        return replace(fallback, warnings=(said,))
+    return replace(
+        fallback,
+        passages=len(blocks),
+        domain=_line(found["domain"]) or fallback.domain,
+        persona=_line(found["persona"]).rstrip(".。"),
+        entity_types=found["entity_types"] or fallback.entity_types,
+        relationship_types=found["relationship_types"],
+        model=model.name("extraction"),
+    )
+
+
+def _parse(text: str) -> dict[str, Any]:
+    """The proposal in a reply, however it is written. Raises ValueError without entity types."""
+    said = parse_json(text)
+    if isinstance(said, list) and len(said) == 1:
+        said = said[0]
+    if not isinstance(said, dict):
+        raise ValueError("wanted a JSON object with domain, persona, entity_types and "
+                         "relationship_types")  # fmt: skip
+    found: dict[str, str] = {}
+    for item in _items(said.get("entity_types")):
+        kind, meaning = _type_of(item)
+        if kind:
+            found.setdefault(kind, meaning)
+    if not found:
+        raise ValueError('wanted "entity_types", a list of [TYPE, what belongs to it]')
+    relations = [_line(_text(item)) for item in _items(said.get("relationship_types"))]
+    return {
+        "domain": _text(said.get("domain")),
+        "persona": _text(said.get("persona")),
+        "entity_types": tuple(found.items())[:_MOST],
+        "relationship_types": tuple(dict.fromkeys(filter(None, relations)))[:_MOST],
+    }
+
+
+def _items(value: Any) -> Sequence[Any]:
+    if isinstance(value, dict):
+        return list(value.items())
+    if isinstance(value, str):
+        return [part for part in re.split(r"[,，、;；\n]", value) if part.strip()]
+    return value if isinstance(value, list) else []
+
+
+def _type_of(item: Any) -> tuple[str, str]:
+    """The type in capitals with what belongs to it; empty where there is no type."""
+    if isinstance(item, dict):
+        values = [str(value) for value in item.values()]
+    elif isinstance(item, list | tuple):
+        values = [_text(value) for value in item]
+    else:
+        name, _, rest = str(item).partition(":")
+        values = [name, rest]
+    kind = re.sub(r"[\W_]+", "_", values[0].strip()).strip("_").upper() if values else ""
+    if not kind or len(kind) > 40:
+        return "", ""
+    return kind, _line(values[1]) if len(values) > 1 else ""
+
+
+def _text(value: Any) -> str:
+    """A value of a reply as text; of a list or an object its first part."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        value = value[0] if value else ""
+    return "" if value is None else str(value)
+
+
+def _line(text: str) -> str:
+    """One short line without marks: it goes into a system message."""
+    return re.sub(r"[<>{}\[\]]", "", " ".join(text.split()))[:_LONGEST].strip()
+
+
+def find_examples(
+    sample: Sample, template: str, types: str, claims: str, model: Model
+) -> tuple[tuple[str, str], ...]:
+    """Short passages with the model's reply to them, as far as the passage bears it out.
+
+    ``template`` is the extraction prompt that is proposed. Raises ModelUnusableError.
+    """
+    chosen = _example_passages(sample)
+    prompts = [_example_prompt(template, types, claims, passage) for passage in chosen]
+    outcomes = model.ask_many(prompts, parse.parse_reply)
+    examples = []
+    for passage, outcome in zip(chosen, outcomes, strict=True):
+        if isinstance(outcome, ModelFailure):
+            continue
+        unit = Unit("", passage, "", sample.language)
+        reply = _reply_of(verify(unit, outcome.value, own_types=True, claims=claims != ""))
+        if reply:
+            examples.append((passage, reply))
+    return tuple(examples)
+
+
+def _example_prompt(template: str, types: str, claims: str, passage: str) -> Prompt:
+    filled = string.Template(template).substitute(
+        entity_types=types, claims=claims, document=data_block("document", f"\n{passage}")
+    )
+    system, _, user = filled.partition("\n---\n")
+    return Prompt(
+        "tune", system.strip(), user.strip(), "extraction", parse.reply_schema(claims != "")
+    )
+
+
+def _example_passages(sample: Sample) -> list[str]:
+    """The beginnings of the units that name most, whole sentences each."""
+    texts = {
+        row["id"]: _first_sentences(row["text"]) for row in sample.text_units.iter_rows(named=True)
+    }
+    units = sample.text_units.with_columns(text=pl.Series(list(texts.values()), dtype=pl.String))
+    named = extract_units(units, TABLES["terms"].empty(), Extract(workers=1)).mentions
+    counts = dict(
+        named.filter(pl.col("char_start") >= 0)
+        .group_by("text_unit_id")
+        .agg(pl.col("name").n_unique())
+        .iter_rows()
+    )
+    best = sorted(texts, key=lambda unit: -counts.get(unit, 0))[:_EXAMPLES]
+    return [texts[unit] for unit in best if counts.get(unit, 0) >= 2]
+
+
+def _first_sentences(text: str) -> str:
+    ends = [end for _, end in sentence_spans(text)]
+    taken = ""
+    for end in ends:
+        if taken and count_tokens(text[:end]) > _EXAMPLE_TOKENS:
+            break
+        taken = text[:end].strip()
+    return truncate_tokens(taken, 2 * _EXAMPLE_TOKENS)
+
+
+def _reply_of(verified: Verified) -> str:
+    """What was borne out, in the form that is asked for; empty where it is too little to learn
+    from."""
+    said = {name: words for _, name, _, words in verified.descriptions}
+    entities = {
+        name: [name, kind, said.get(name, "")]
+        for _, start, _, _, name, kind, _ in verified.evidence.mentions
+        if start >= 0
+    }
+    relationships = [
+        [source, kind, target, f"{10 * weight:.0f}"]
+        for _, source, target, _, kind, weight, *_ in verified.evidence.relationships
+    ]
+    claims = [
+        [subject, kind, words, status, start or "", end or ""]
+        for _, subject, _, kind, words, status, start, end, *_ in verified.evidence.claims
+    ]
+    if len(entities) < 2 or not relationships:
+        return ""
+    reply = {
+        "entities": list(entities.values()), "relationships": relationships, "claims": claims,
+    }  # fmt: skip
+    return json.dumps(reply, ensure_ascii=False)
