@@ -71,6 +71,7 @@ class EmbeddingsServer:
         self.delay = 0.0
         self.bodies: list[dict[str, Any]] = []
         self.keys: list[str] = []
+        self.paths: list[str] = []
         self.times: list[float] = []
         self.flying = 0
         self._now = 0
@@ -81,6 +82,7 @@ class EmbeddingsServer:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 outer.bodies.append(body)
+                outer.paths.append(self.path)
                 outer.keys.append(self.headers.get("Authorization", ""))
                 outer.times.append(time.monotonic())
                 with outer.counted():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -266,6 +267,16 @@ def test_i11_only_lists_of_strings_are_sent(server: EmbeddingsServer) -> None:
         assert all(isinstance(text, str) for text in body["input"])
 
 
+def test_a_proxy_is_not_asked_for_this_machine_and_a_whole_address_is_understood(
+    server: EmbeddingsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    paths = Embed(provider="openai", base_url=f"{server.url}/embeddings/", model="m")
+    assert EndpointEmbedder(paths).embed_query("hello").shape == (4,)
+    assert server.paths == ["/v1/embeddings"]
+
+
 def test_failures_that_pass_are_tried_again(server: EmbeddingsServer) -> None:
     failures = iter(
         [
@@ -428,16 +439,28 @@ def test_a_third_of_all_calls_failing_loses_nothing(server: EmbeddingsServer) ->
         refused(429, "slow", Retry_After="0.02"), Answer(200, None, raw="{"),
     ]  # fmt: skip
 
+    numbers = itertools.count()
+
     def play(body: dict[str, Any]) -> Answer:
-        number = len(server.asked)
+        number = next(numbers)
         return faults[number % 5] if number % 3 == 2 else embedded(body)
 
     server.play = play
     texts = [f"text {n} 青" for n in range(120)]
-    outcome = Outcome(endpoint(server, batch_size=2, concurrency=4), texts)
+    outcome = Outcome(endpoint(server, batch_size=2, concurrency=4, max_retries=12), texts)
     assert_right(outcome.vectors, texts)
     assert outcome.refused == {}
     assert len(server.asked) <= 1.6 * 61
+
+
+def test_a_text_at_which_the_server_always_fails_is_left_out_alone(
+    server: EmbeddingsServer,
+) -> None:
+    server.play = lambda body: refused(500, "oops") if "cursed" in body["input"] else embedded(body)
+    texts = ["one", "two", "three", "cursed", "five", "青石"]
+    outcome = Outcome(endpoint(server, max_retries=1), texts)
+    assert_right(outcome.vectors, texts)
+    assert outcome.refused == {3: "500: oops"}
 
 
 def test_a_question_does_not_wait_for_an_endpoint_that_is_down(

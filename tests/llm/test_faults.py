@@ -136,6 +136,10 @@ def test_failures_that_pass(status: int) -> None:
     assert judge(status, {}, "<html><h1>Bad Gateway</h1></html>").kind == "server"
 
 
+def test_a_page_that_bars_the_way_is_no_wrong_key() -> None:
+    assert judge(403, {}, "<!DOCTYPE html><html>Access denied</html>").kind == "address"
+
+
 def test_anything_else_is_a_refusal_of_this_request() -> None:
     assert kind(400, "messages: at least one message is required") == "refused"
     assert kind(422, "invalid type") == "refused"

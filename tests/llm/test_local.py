@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gguf import model_path, needs_model
+from real_model import model_path, needs_model
 
 from graphkb.errors import MissingExtraError, ModelFailure, ModelUnusableError, SettingsError
 from graphkb.llm.local import LocalModel, LocalServer, LocalTransport, context_length

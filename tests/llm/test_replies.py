@@ -187,6 +187,25 @@ def test_writes_that_wait_together_share_commits(
     assert len(commits) < 10
 
 
+def test_a_reply_is_kept_although_nobody_waits_for_it_any_more(
+    cache: ReplyCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = ReplyCache._commit
+    gone = threading.Event()
+
+    def late(self: ReplyCache, database: Any, writes: list[Any]) -> None:
+        gone.wait(5)
+        commit(self, database, writes)
+
+    monkeypatch.setattr(ReplyCache, "_commit", late)
+    waiting = cache.put_soon(request("一"), GOOD)
+    assert waiting is not None
+    assert waiting.cancel()
+    gone.set()
+    assert cache.put(request("二"), GOOD)
+    assert cache.get(request("一")) == cache.get(request("二")) == replace(GOOD, cached=True)
+
+
 def test_a_corrupt_cache_names_the_file_and_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "llm.sqlite").write_bytes(b"no database at all" * 100)
     with pytest.raises(StoreError, match=r"llm\.sqlite.*doctor"):
@@ -204,6 +223,19 @@ def test_a_reply_that_cannot_be_kept_ends_the_run_with_the_file_named(
     with pytest.raises(StoreError, match=r"llm\.sqlite"):
         model.ask_many([ask(str(place)) for place in range(50)], plain)
     assert len(server.requests) < 50
+
+
+def test_a_cache_that_can_no_longer_be_opened_is_told(
+    cache: ReplyCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise sqlite3.OperationalError("unable to open database file")
+
+    monkeypatch.setattr(sqlite3, "connect", refuse)
+    with pytest.raises(StoreError, match="unable to open"):
+        cache.put(request(), GOOD)
+    monkeypatch.undo()
+    assert cache.put(request(), GOOD)
 
 
 def test_a_broken_reply_is_never_whole() -> None:

@@ -319,14 +319,21 @@ def test_references_to_nothing_are_removed_and_findings_on_nothing_dropped(
     assert "Elephants" not in "".join(written.reports["full_content"].to_list())
 
 
-def test_a_report_that_rests_on_nothing_is_not_taken(
-    write: Write, server: ModelServer, both: Any
+def test_a_report_that_rests_on_nothing_is_quoted_instead_and_not_asked_for_again(
+    write: Write, server: ModelServer, both: Any, tmp_path: Path
 ) -> None:
     nothing = [{"summary": "Elephants.", "explanation": "They sleep.", "sources": [998]}]
     server.play = lambda body: said(json.dumps(report(body, findings=nothing)))
     written = write(both)
-    assert set(written.failures.values()) == {"nothing that it said rests on what it was shown"}
-    assert written.reports.equals(both.reports())
+    assert written.failures == {}
+    assert written.n_rejected == written.asked_for == written.reports.height
+    own = ["id", "method", "evidence_hash"]
+    assert written.reports.drop(own).equals(both.reports().drop(own))
+    assert set(written.reports["method"]) == {"rejected"}
+    (tmp_path / "cache" / "llm.sqlite").unlink()
+    n_asked = len(server.requests)
+    assert write(both, kept=written.reports).reports.equals(written.reports)
+    assert len(server.requests) == n_asked
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
