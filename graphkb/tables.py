@@ -313,7 +313,7 @@ TABLES: dict[str, Table] = {
             "full_content_json": (_TEXT, "the whole report as JSON"),
             "period": (_TEXT, "null; kept for GraphRAG's readers"),
             "size": (_INT, "number of entities"),
-            "method": (_TEXT, "offline or llm"),
+            "method": (_TEXT, "offline, llm, or rejected: quoted, the model's rested on nothing"),
             "evidence_hash": (_TEXT, "hash of what the report was made from"),
         },
         key=("community",),

@@ -86,7 +86,12 @@ class ModelServer:
             disable_nagle_algorithm = True
 
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                size = int(self.headers["Content-Length"])
+                content = self.rfile.read(size)
+                if len(content) < size:
+                    self.close_connection = True  # The client is gone.
+                    return
+                body = json.loads(content)
                 outer.requests.append(body)
                 outer.headers.append({name.lower(): value for name, value in self.headers.items()})
                 outer.paths.append(self.path)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from graphkb.settings import Embed
 # Failures that can pass: time-outs, conflicts, too early, too many requests, and servers' own.
 _PASSING_STATUS = {408, 409, 425, 429}
 _FIRST_WAIT, _LONGEST_BACK_OFF = 0.5, 30.0
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 # However much later an endpoint asks to be called again.
 _LONGEST_ASKED = 60.0
 
@@ -104,7 +106,8 @@ class Connection:
             raise SettingsError(
                 "embed.api_key: holds characters that cannot be sent; copy the key again"
             )
-        self.url, self.model = options.base_url, options.model
+        self.url = options.base_url.rstrip("/").removesuffix("/embeddings")
+        self.model = options.model
         self.pace = Pace(options.concurrency)
         self._key = options.api_key
         self._encoding: Literal["base64", "float"] = "base64"
@@ -176,7 +179,13 @@ class Connection:
                 import openai
 
                 self._client = openai.OpenAI(
-                    base_url=self.url, api_key=self._key or "none", max_retries=0
+                    base_url=self.url,
+                    api_key=self._key or "none",
+                    max_retries=0,
+                    # No proxy stands between a program and its own machine.
+                    http_client=openai.DefaultHttpxClient(
+                        trust_env=urlsplit(self.url).hostname not in _THIS_MACHINE
+                    ),
                 )
             return self._client
 

@@ -87,9 +87,13 @@ class ReplyCache:
 
     def _connect(self) -> sqlite3.Connection:
         database = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
-        database.execute("PRAGMA journal_mode=WAL")
-        # A reply costs money: it is on disk before it is handed on.
-        database.execute("PRAGMA synchronous=FULL")
+        try:
+            database.execute("PRAGMA journal_mode=WAL")
+            # A reply costs money: it is on disk before it is handed on.
+            database.execute("PRAGMA synchronous=FULL")
+        except sqlite3.Error:
+            database.close()
+            raise
         return database
 
     def _unusable(self, error: Exception) -> StoreError:
@@ -183,17 +187,20 @@ class ReplyCache:
     def _write(self, statement: str, values: tuple[Any, ...]) -> Future[None]:
         with self._reading:
             if self._writer is None:
+                try:
+                    database = self._connect()
+                except sqlite3.Error as error:
+                    raise self._unusable(error) from error
                 self._writer = threading.Thread(
-                    target=self._write_all, name="graphkb-replies", daemon=True
+                    target=self._write_all, args=(database,), name="graphkb-replies", daemon=True
                 )
                 self._writer.start()
         write = _Write(statement, values, Future())
         self._work.put(write)
         return write.done
 
-    def _write_all(self) -> None:
+    def _write_all(self, database: sqlite3.Connection) -> None:
         """The writing thread: everything that waits goes into one commit."""
-        database = self._connect()
         try:
             while (first := self._work.get()) is not None:
                 writes = [first]

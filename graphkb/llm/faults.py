@@ -158,6 +158,8 @@ def _kind(status: int, said: str, wait: float | None, html: bool) -> Kind:
     if status in (400, 403, 422, 451) and _FILTERED.search(said):
         return "filtered"
     if status in (401, 403, 407):
+        if html:
+            return "address"
         return "model" if status == 403 and _MODEL.search(said) else "key"
     if status == 413 or (status in (0, 400, 422, 429, 500) and _CONTEXT.search(said)):
         return "context"

@@ -79,7 +79,9 @@ class Pace:
             try:
                 await place
             except asyncio.CancelledError:
-                if place.done() and not place.cancelled():
+                if place in self._queue:
+                    self._queue.remove(place)
+                elif not place.cancelled():
                     self.leave()
                 raise
         else:

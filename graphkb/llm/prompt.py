@@ -20,7 +20,9 @@ class Prompt:
 
     ``step`` is what its cost is counted under; ``role`` chooses the model; ``schema`` is the
     JSON schema of the reply, None for plain text. ``system`` holds no text from documents.
-    ``history`` are (role, text) turns between the system message and ``user``.
+    ``max_tokens`` is the length the reply needs, sent where ``llm.max_tokens`` sets none and the
+    model is not known to reason. ``history`` are (role, text) turns between the system message
+    and ``user``.
     """
 
     step: str

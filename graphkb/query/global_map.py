@@ -20,6 +20,7 @@ from graphkb.query.global_reports import (
     community_level,
     cover_evidence,
     look_up,
+    model_reports,
     relevant_reports,
     report_entries,
     report_row,
@@ -93,7 +94,7 @@ def plan_map(snapshot: Snapshot, ask: Ask) -> list[Prompt]:
     options = snapshot.settings.global_search
     if options.dynamic_selection:
         return first_rating(snapshot, ask, lookup, _rating_calls(snapshot))
-    rows = relevant_reports(snapshot, lookup, community_level(snapshot, ask), options.max_reports)
+    rows = _reports(snapshot, ask, lookup)
     batches, _ = _deal(snapshot, ask, report_entries(snapshot, rows), options.max_map_calls)
     return [_prompt(snapshot, ask, batch) for batch in batches]
 
@@ -108,8 +109,19 @@ def _choose(
         if selected is not None:
             return selected.reports, max(options.max_map_calls - selected.calls, 1)
         calls.warnings.append("no report could be rated: the most relevant by words are read")
-    level = community_level(snapshot, ask)
-    return relevant_reports(snapshot, lookup, level, options.max_reports), options.max_map_calls
+    return _reports(snapshot, ask, lookup), options.max_map_calls
+
+
+def _reports(snapshot: Snapshot, ask: Ask, lookup: Lookup) -> Sequence[Report]:
+    """Reports to read, best first. A question about the whole is answered by what a model wrote
+    about its largest parts, then by the leaf cover; one with content words by what holds them."""
+    level, limit = community_level(snapshot, ask), snapshot.settings.global_search.max_reports
+    covering = relevant_reports(snapshot, lookup, level, limit)
+    if lookup.wanted:
+        return covering
+    overviews = model_reports(snapshot, level)
+    known = {row["community"] for row in overviews}
+    return [*overviews, *(row for row in covering if row["community"] not in known)][:limit]
 
 
 def _rating_calls(snapshot: Snapshot) -> int:

@@ -137,6 +137,16 @@ def relevant_reports(
     return ranked_reports(snapshot, lookup, reports)[:limit]
 
 
+def model_reports(snapshot: Snapshot, level: int) -> list[dict[str, Any]]:
+    """Reports that a model wrote, down to ``level``: the coarsest first, then by rank."""
+    columns = ["community", "level", "method"]
+    places = snapshot.store.read("community_reports", columns)
+    written = places.filter((pl.col("method") == "llm") & (pl.col("level") <= level))
+    found = snapshot.store.where_numbers("community_reports", "community", written["community"])
+    order = found.sort(["level", "rank", "community"], descending=[False, True, False])
+    return order.to_dicts()
+
+
 def ranked_reports(
     snapshot: Snapshot, lookup: Lookup, reports: Mapping[int, dict[str, Any]]
 ) -> list[dict[str, Any]]:

@@ -40,7 +40,9 @@ _SLACK = 1.5
 _INSTRUCTIONS = 500
 _LEAST_EVIDENCE = 200
 
-_UNSUPPORTED = "nothing that it said rests on what it was shown"
+# The method of a quoted report where the model's own rests on nothing that it was shown: asking
+# again would bring the same.
+REJECTED = "rejected"
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class ModelReports:
     """``reports`` is the whole community_reports table. ``asked_for`` communities were to be
     written by the model, ``failures`` says why some were not: an offline report stands in.
 
+    ``n_rejected`` rested on nothing that they were shown, and are quoted too.
     ``n_unknown`` references to nothing that was shown were removed, ``n_dropped`` findings
     without any reference left out.
     """
@@ -55,6 +58,7 @@ class ModelReports:
     reports: pl.DataFrame
     asked_for: int
     failures: dict[int, str]
+    n_rejected: int
     n_unknown: int
     n_dropped: int
 
@@ -103,7 +107,12 @@ def write_reports(
     writer = _Writer(corpus, offline, options, model, root, given, kept, progress)
     writer.run()
     return ModelReports(
-        writer.table(), len(writer.chosen), writer.failures, writer.n_unknown, writer.n_dropped
+        writer.table(),
+        len(writer.chosen),
+        writer.failures,
+        writer.n_rejected,
+        writer.n_unknown,
+        writer.n_dropped,
     )
 
 
@@ -135,7 +144,7 @@ class _Writer:
         self._there = set(given["community"])
         self.chosen = [number for number in chosen if number not in self._there]
         self.failures: dict[int, str] = {}
-        self.n_unknown = self.n_dropped = 0
+        self.n_rejected = self.n_unknown = self.n_dropped = 0
         self._reader = EvidenceReader(corpus, self.chosen)
         self._budget = self._evidence_tokens()
         self._languages: list[str] = corpus.units["language"].to_list()
@@ -146,6 +155,7 @@ class _Writer:
             row["community"]: row for row in corpus.communities.select(PLACES).to_dicts()
         }
         self._remembered = _written_before(kept, self._numbers.keys())
+        self._rejected = set(kept.filter(pl.col("method") == REJECTED)["evidence_hash"])
         self._parts = {part for number in self.chosen for part in self._reader.children(number)}
         self._told: dict[int, Told] = {}
         self._rows: list[dict[str, object]] = []
@@ -209,10 +219,13 @@ class _Writer:
 
     def _write(self, asked: Sequence[_Asked]) -> None:
         """Remembered reports stay; the model is asked for the others, all at once."""
-        new = [one for one in asked if one.hash not in self._remembered]
+        known = self._rejected.union(self._remembered)
+        new = [one for one in asked if one.hash not in known]
         for one in asked:
             if one.hash in self._remembered:
                 self._keep(one, self._remembered[one.hash])
+            elif one.hash in known:
+                self._reject(one)
         self._n_done += len(asked) - len(new)
         outcomes = self._ask(new)
         long = [one for one, outcome in outcomes if _too_long(outcome)]
@@ -248,7 +261,8 @@ class _Writer:
         limit = self._options.max_findings
         checked = check_report(draft, one.evidence.rows, self._numbers, rank, limit)
         if checked is None:
-            self.failures[one.community] = _UNSUPPORTED
+            self.n_rejected += 1
+            self._reject(one)
             return
         self.n_unknown += checked.n_unknown
         self.n_dropped += checked.n_dropped
@@ -258,6 +272,11 @@ class _Writer:
         row = report_row(self._places[one.community], content, "llm", one.hash)
         self._rows.append(row)
         self._told[one.community] = _told(row)
+
+    def _reject(self, one: _Asked) -> None:
+        """Quote instead, and remember what the model was shown."""
+        quoted = self._offline.write([one.community])
+        self._add(quoted.with_columns(method=pl.lit(REJECTED), evidence_hash=pl.lit(one.hash)))
 
     def _write_offline(self, communities: Collection[int]) -> None:
         if communities:

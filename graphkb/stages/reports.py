@@ -62,6 +62,11 @@ def _by_model(
             f"{len(written.failures)} of {written.asked_for} community reports could not be "
             f"written by the model ({said}{more}): quoted reports stand in; run again to retry"
         )
+    if written.n_rejected:
+        work.warnings.append(
+            f"{written.n_rejected} of {written.asked_for} community reports by the model rested on "
+            "nothing that it was shown: quoted reports stand in"
+        )
     if written.n_unknown or written.n_dropped:
         work.warnings.append(
             f"in reports by the model, {written.n_unknown} references to nothing that was shown "
