@@ -27,6 +27,9 @@ _MAX_DEPTH = 2
 _SHORTEST_HALF = 30
 _AT_ONCE = 2_000
 _MAX_REASON = 300
+# Where at most this share of the units failed, it was the server's moment and not the model's
+# nature: they are asked once more when all others are done.
+_HICCUPS = 0.05
 
 Outcome = Said[Records] | ModelFailure
 Progress = Callable[[int, int], None]
@@ -86,10 +89,16 @@ def read_units(
     options: Extract,
     progress: Progress = lambda done, total: None,
 ) -> list[Reading]:
-    """The model's reading of every unit, in their order. ``progress(done, total)`` is called as
-    each reply arrives. Raises ModelUnusableError when no call can succeed."""
+    """The model's reading of every unit, in their order; where few failed, those are asked again.
+
+    ``progress(done, total)`` is called as each reply arrives. Raises ModelUnusableError when no
+    call can succeed.
+    """
     reader = _Reader(model, questions, options, progress)
     reader.ask([_Ask(_Open(unit), 0, len(unit.text)) for unit in units])
+    failed = [unit for unit in units if reader.readings[unit.id].status == "failed"]
+    if len(failed) <= _HICCUPS * len(units):
+        reader.ask([_Ask(_Open(unit), 0, len(unit.text)) for unit in failed])
     return [reader.readings[unit.id] for unit in units]
 
 

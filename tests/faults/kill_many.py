@@ -35,9 +35,8 @@ def main(count: int, seed: int = 1, kinds: tuple[str, ...] = KINDS) -> int:
                 print(f"{number + 1} kills, {broken} with problems", file=sys.stderr, flush=True)
         for killer in killers:
             killer.close()
-    print(
-        f"{count} kills ({over} too late), {broken} with problems, {again} texts or replies paid for again"
-    )
+    print(f"{count} kills ({over} too late), {broken} with problems")
+    print(f"{again} texts or replies paid for again")
     return 1 if broken else 0
 
 
