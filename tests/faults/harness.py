@@ -87,6 +87,16 @@ class Embeddings:
         self.http.server_close()
 
 
+class _Quiet(ThreadingHTTPServer):
+    """Says nothing of connections that end with the process at their other end."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 class Models:
     """A language model on loopback that remembers when each distinct request was answered."""
 
@@ -118,8 +128,7 @@ class Models:
             def log_message(self, *arguments: object) -> None:
                 pass
 
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
+        self.http = _Quiet(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
 

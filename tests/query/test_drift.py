@@ -107,8 +107,9 @@ def test_questions_of_better_steps_are_followed_first(
 
     server.play = play
     narrow = with_settings(collection, "drift_search", depth=2, follow_ups=2)
-    drift_context(narrow, question(STEM, model))
-    assert steps_of(server)[3] == "And the good one?"
+    context = drift_context(narrow, question(STEM, model))
+    followed = [step.detail for step in context.trace if step.name == "followed"]
+    assert followed[-1] == "And the good one?; And the poor one?"
 
 
 def test_the_last_round_asks_for_no_follow_ups(
