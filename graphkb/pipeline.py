@@ -136,6 +136,7 @@ def plan(settings: Settings) -> list[Stage]:
             (),
             ("text",),
             build_graph,
+            revision=2,
         ),
     ]
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graphkb.extract.records import (
+    NO_WEIGHT,
     NOTHING,
     ClaimRecord,
     EntityRecord,
@@ -42,14 +43,15 @@ _OPEN_QUOTE, _CLOSE_QUOTE = "\"'“”‘’「『＂", "\"'“”‘’」』�
 _TAG = rf"(?P<tag>{'|'.join(_TAGS)})"
 # A tag opens a record behind a bracket, or where a line or the record before it ends.
 _START = re.compile(
-    rf"(?:(?P<open>[(（])\s*|(?:^|##)[\s\d.)*•-]*(?:\*\*)?)"
-    rf"[{_OPEN_QUOTE}]?\s*{_TAG}\s*[{_CLOSE_QUOTE}]?\s*<\|>",
+    rf"(?:(?P<open>[(（])\s{{0,4}}|(?:^|##)[ \t\d.)*•-]{{0,12}}\n?)"
+    rf"[{_OPEN_QUOTE}]?[ \t]{{0,4}}{_TAG}[ \t]{{0,4}}[{_CLOSE_QUOTE}]?\s{{0,4}}<\|>",
     re.IGNORECASE | re.MULTILINE,
 )
 _START_WITH_BAR = re.compile(
-    rf"(?P<open>[(（])\s*[{_OPEN_QUOTE}]{_TAG}[{_CLOSE_QUOTE}]\s*\|(?!>)", re.IGNORECASE
+    rf"(?P<open>[(（])\s{{0,4}}[{_OPEN_QUOTE}]{_TAG}[{_CLOSE_QUOTE}]\s{{0,4}}\|(?!>)",
+    re.IGNORECASE,
 )
-_CLOSE = re.compile(rf"[)）](?=\s*(?:\*\*)?\s*(?:\#\#|\n|$|{re.escape(_COMPLETE)}))")
+_CLOSE = re.compile(rf"[)）](?=[ \t]{{0,8}}(?:\*\*)?\s{{0,8}}(?:\#\#|\n|$|{re.escape(_COMPLETE)}))")
 _WEIGHT_WORD = re.compile(r"(?:very )?\w{0,10}\Z")
 
 
@@ -182,9 +184,9 @@ def _record(written: _Written) -> Record | None:
 def _weighed(fields: list[str]) -> tuple[list[str], float]:
     """Description and weight of a relationship's last fields."""
     if not fields:
-        return [], 1.0
+        return [], NO_WEIGHT
     if number_in(fields[-1]) is not None:
         return fields[:-1], weight_in(fields[-1])
     if len(fields) > 1 and _WEIGHT_WORD.match(fields[-1]):
         return fields[:-1], 1.0
-    return fields, 1.0
+    return fields, NO_WEIGHT

@@ -55,7 +55,7 @@ class Located:
 
     def holds(self, name: str) -> bool:
         """Whether the name itself stands in the text, or its plural."""
-        return bool(self._find(_fold_places(name)[0]))
+        return bool(self._find(_folded(name)))
 
     def _find(self, form: str) -> list[Span]:
         found: list[Span] = []
@@ -151,10 +151,10 @@ class Located:
 
 def _forms(name: str, key: str) -> Iterable[str]:
     """Spellings of a name to look for, the given one first, each folded as the text is."""
-    yield from dict.fromkeys((_fold_places(name)[0], _fold_places(key)[0]))
+    yield from dict.fromkeys((_folded(name), _folded(key)))
     short = _BRACKETED.sub("", name)
     if short and short != name:
-        yield _fold_places(name_key(short))[0]
+        yield _folded(name_key(short))
     if len(key) > 3 and key.endswith("s") and not key.endswith("ss"):
         yield key[:-1]
         if key.endswith("ies"):
@@ -177,6 +177,12 @@ def _folded_character(character: str) -> str:
         return "."
     key = name_key(f"a{character}a")
     return key[1:-1] if key.startswith("a") and key.endswith("a") else fold(character)
+
+
+@lru_cache(maxsize=16_384)
+def _folded(name: str) -> str:
+    """A name as the text is folded; names come again in relationships and in other units."""
+    return _fold_places(name)[0]
 
 
 def _fold_places(text: str) -> tuple[str, list[int], list[int]]:

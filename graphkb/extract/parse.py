@@ -16,6 +16,7 @@ from typing import Any
 
 from graphkb.extract.delimited import parse_delimited
 from graphkb.extract.records import (
+    NO_WEIGHT,
     ClaimRecord,
     EntityRecord,
     Records,
@@ -234,7 +235,7 @@ def _relationship(item: Any, known: set[str]) -> tuple[RelationshipRecord | None
     rest = item[3:]
     weights = [value for value in rest if number_in(value) is not None]
     words = [cleaned(value) for value in rest if number_in(value) is None]
-    weight = weight_in(weights[0]) if weights else 1.0
+    weight = weight_in(weights[0]) if weights else 1.0 if words else NO_WEIGHT
     words = [word for word in words if word]
     return RelationshipRecord(
         source, target, cleaned_phrase(relation), " ".join(words), weight

@@ -8,6 +8,8 @@ import unicodedata
 from dataclasses import dataclass, replace
 
 MAX_NAME = 200
+#: Of a relationship whose weight is not given: what models mostly say of what they list.
+NO_WEIGHT = 8.0
 _MAX_PHRASE = 80
 _QUOTES = "\"'`´‘’“”„«»「」『』＂＇"
 _SPACES = re.compile(r"\s+")
@@ -28,13 +30,13 @@ class EntityRecord:
 
 @dataclass(frozen=True)
 class RelationshipRecord:
-    """Two names and what joins them; ``weight`` from 1 to 10."""
+    """Two names and what joins them; ``weight`` from 1 to 10, 8 where none is given."""
 
     source: str
     target: str
     type: str = ""
     description: str = ""
-    weight: float = 1.0
+    weight: float = NO_WEIGHT
     raw: str = ""
 
 

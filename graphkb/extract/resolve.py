@@ -242,7 +242,8 @@ def _ambiguous_aliases(
 def _types(names: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
     """The type seen most often for each entity, ``TERM`` and ``DOCUMENT`` only without another.
 
-    Between those two the commoner one, and ``DOCUMENT`` when they are equal.
+    Between those two the commoner one, and ``DOCUMENT`` when they are equal. ``UNKNOWN``, which
+    an end of a relationship may have, gives way to every other.
     """
     counted = (
         evidence.join(names.select("name", "entity_id"), on="name", how="inner")
@@ -251,12 +252,13 @@ def _types(names: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             plain=pl.col("type").is_in(["TERM", "DOCUMENT"]),
             code=pl.col("type") == "CODE",
+            unknown=pl.col("type") == "UNKNOWN",
         )
     )
     return (
         counted.sort(
-            ["entity_id", "plain", "code", "count", "type"],
-            descending=[False, False, False, True, False],
+            ["entity_id", "unknown", "plain", "code", "count", "type"],
+            descending=[False, False, False, False, True, False],
         )
         .group_by("entity_id", maintain_order=True)
         .agg(pl.col("type").first())

@@ -15,7 +15,9 @@ import numpy.typing as npt
 import polars as pl
 
 from graphkb.extract.context import title_names
+from graphkb.extract.unit import RELATED
 from graphkb.graph import lookup
+from graphkb.text.names import name_key
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -41,6 +43,7 @@ def build_graph(
     mention_*             by unit: entity and character offset (-1: in the title), by offset
     unit_documents        int32 [n_units], number of the document each unit belongs to
     title_entity          int32 [n_units], the entity its title names, -1 without
+    fact_indptr, fact_*   by unit: source and target entity of what it states, in words
     titled_*              by entity: the units it is the title of
     text_indptr, text     UTF-8 text of each unit
     token_*               inverted index: hash of token, units, counts; unit_lengths
@@ -73,6 +76,7 @@ def build_graph(
     arrays |= _adjacency(pl.concat(edges), n_units + n_entities)
     arrays |= _mention_arrays(placed, n_units)
     arrays |= _titles(units, keys, n_entities)
+    arrays |= _fact_arrays(relationships, entity_index, unit_index)
     arrays["unit_documents"] = _documents(text_units)
     arrays |= lookup.text_arrays(units["text"])
     arrays |= lookup.token_arrays(units, search_texts)
@@ -167,6 +171,29 @@ def _mention_arrays(placed: pl.DataFrame, n_units: int) -> Arrays:
     }
 
 
+def _fact_arrays(
+    relationships: pl.DataFrame, entity_index: pl.DataFrame, unit_index: pl.DataFrame
+) -> Arrays:
+    """Relationships that have a type, by the units that state them; words as UTF-8."""
+    words = pl.concat_str("source", "type", "target", separator=" ")
+    typed = relationships.filter(pl.col("type") != RELATED).with_columns(words=words)
+    facts = typed.explode("text_unit_ids").join(
+        unit_index, left_on="text_unit_ids", right_on="text_unit_id"
+    )
+    for end in ("source", "target"):
+        index = entity_index.rename({"entity_id": f"{end}_id", "entity": f"{end}_entity"})
+        facts = facts.join(index, on=f"{end}_id")
+    facts = facts.sort("unit", "source_entity", "target_entity", "words")
+    said = lookup.text_arrays(facts["words"])
+    return {
+        "fact_indptr": lookup.pointers(facts["unit"].to_numpy(), unit_index.height),
+        "fact_sources": facts["source_entity"].to_numpy().astype(np.int32),
+        "fact_targets": facts["target_entity"].to_numpy().astype(np.int32),
+        "fact_text_indptr": said["text_indptr"],
+        "fact_text": said["text"],
+    }
+
+
 def _documents(text_units: pl.DataFrame) -> npt.NDArray[np.int32]:
     """Number of each unit's document, in unit order; without that column each is its own."""
     column = "document_id" if "document_id" in text_units.columns else "id"
@@ -179,14 +206,14 @@ def _titles(units: pl.DataFrame, keys: pl.DataFrame, n_entities: int) -> Arrays:
     entity_of = dict(
         keys.filter(pl.col("size") >= 1)
         .sort("key", "entity", descending=True)
-        .select("name", "entity")
+        .select("key", "entity")
         .iter_rows()
     )
     title_entity = np.full(units.height, -1, dtype=np.int32)
     for position, context in enumerate(units["context"].to_list()):
         names = title_names(context or "")
         if names:
-            title_entity[position] = entity_of.get(names[0], -1)
+            title_entity[position] = entity_of.get(name_key(names[0]), -1)
     order = np.argsort(title_entity, kind="stable")
     order = order[title_entity[order] >= 0]
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -96,10 +96,11 @@ def fit_to_words(arrays: Arrays, wanted: Wanted) -> npt.NDArray[np.float64]:
 def bridges(
     arrays: Arrays, wanted: Wanted, sources: list[tuple[int, float]], seeds: set[int]
 ) -> dict[int, float]:
-    """Entities that fitting sentences of the source units mention, with their strength.
+    """Entities that fitting sentences and facts of the source units lead to, with their strength.
 
     A sentence fits by the share of wanted words (by idf) it holds; in a sentence the first
-    entity counts most. Seeds and the source's own title are no bridges.
+    entity counts most. A fact (a relationship with a type) fits likewise, and leads from a seed
+    or the source's own title to its other end. Seeds and the source's own title are no bridges.
     """
     strengths: dict[int, float] = {}
     for unit, weight in sources:
@@ -119,7 +120,22 @@ def bridges(
                     seen.add(place)  # names inside a longer one begin at the same place or later
                     strength = weight * fit / (1 + _POSITION * (len(seen) - 1))
                     strengths[entity] = max(strengths.get(entity, 0.0), strength)
+        for entity, fit in _facts(arrays, wanted, unit, seeds | {own}):
+            strengths[entity] = max(strengths.get(entity, 0.0), weight * fit)
     return strengths
+
+
+def _facts(
+    arrays: Arrays, wanted: Wanted, unit: int, known: set[int]
+) -> Iterator[tuple[int, float]]:
+    """Ends of a unit's facts whose other end is known, and how well the fact's words fit."""
+    start, end = arrays["fact_indptr"][unit : unit + 2]
+    for fact in range(start, end):
+        source, target = int(arrays["fact_sources"][fact]), int(arrays["fact_targets"][fact])
+        if (source in known) != (target in known):
+            text_start, text_end = arrays["fact_text_indptr"][fact : fact + 2]
+            words = arrays["fact_text"][text_start:text_end].tobytes().decode()
+            yield target if source in known else source, _BASE + _share(wanted, words)
 
 
 def reach(

@@ -3,9 +3,9 @@
 Two views are added. Personalised PageRank spreads from the named entities over passages and
 entities (after HippoRAG 2, Gutiérrez et al. 2025, here with little or no passage mass in the
 reset, which measured best). Relation-aware expansion (:mod:`graphkb.search.bridge`) then reads
-the sentences of the best passages: the entities of those that hold the question's other words
-lead to the next passages. No model is used; dense or lexical hits can stand in as starting
-points when the question names nothing.
+the sentences and typed relationships of the best passages: the entities of those that hold the
+question's other words lead to the next passages. No model is used; dense or lexical hits can
+stand in as starting points when the question names nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from graphkb.graph.pagerank import personalised_pagerank
 from graphkb.search import bridge
 from graphkb.search.link import Seed, link
+from graphkb.text.language import has_han
 from graphkb.text.segment import query_tokens, search_tokens
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -28,6 +29,8 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 _SURE_TITLE, _SURE_MENTION = 0.7, 0.3
 #: Coverage up to which a question surely needs several passages, and from which it does not.
 _UNCOVERED, _COVERED = 0.5, 0.7
+#: Latin seeds of less weight are plain words that happen to name an entity, too.
+_PLAIN_WORDS = 0.3
 #: Trust in a walk that started from another leg's hits, because no entity was named.
 _UNNAMED = 0.5
 
@@ -139,6 +142,9 @@ class GraphIndex:
             sources = best(scores, self.options.sources)
             named = {seed.entity for seed in seeds}
             strengths = bridge.bridges(self.arrays, wanted, sources, named)
+            # What a plain word names is where to begin, and yet a word of the question: the
+            # passage that is reached should hold it.
+            fit = bridge.fit_to_words(self.arrays, self._wanted(query, _names(seeds)))
             reached = _scaled(bridge.reach(self.arrays, strengths, fit))
             scores = scores + self.options.expansion * reached
         ids = self.arrays["unit_ids"]
@@ -188,6 +194,11 @@ class GraphIndex:
         named = {t for seed in seeds for t in search_tokens(seed.surface, self.dictionary)}
         asked = [t for t in query_tokens(query, self.dictionary) if t not in named]
         return bridge.wanted_words(self.arrays, asked)
+
+
+def _names(seeds: list[Seed]) -> list[Seed]:
+    """Seeds that are not just lower-case words of the question."""
+    return [seed for seed in seeds if seed.weight >= _PLAIN_WORDS or has_han(seed.surface)]
 
 
 def best(scores: npt.NDArray[np.float64], top_k: int) -> list[tuple[int, float]]:

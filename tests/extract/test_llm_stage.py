@@ -317,6 +317,17 @@ def test_f13_spellings_of_one_name_in_several_units_become_one_entity(made: Read
     assert found["frequency"].to_list() == [3]
 
 
+def test_f11_an_end_of_unknown_type_takes_the_type_that_another_unit_gives(made: Reader) -> None:
+    made.put(a="Ada Lin leads the Dipper. The Dipper is old.", b="The Dipper is a river boat.")
+    fact = [["Ada Lin", "leads", "Dipper"]]
+    first = {"entities": [["Ada Lin", "PERSON", ""]], "relationships": fact}
+    second = {"entities": [["Dipper", "TERM", "a boat"]], "relationships": []}
+    made.reply = lambda passage: said(json.dumps(first if "Ada" in passage else second))
+    project, _ = made.index()
+    assert project.table("entities").filter(title="Dipper")["type"].to_list() == ["TERM"]
+    assert relationships(project) == {("Ada Lin", "leads", "Dipper")}
+
+
 @pytest.mark.parametrize(
     "name", ["injection_en.md", "injection_zh.md", "delimiters.txt", "braces.txt",
              "special_tokens.txt"],

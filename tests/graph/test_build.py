@@ -12,6 +12,7 @@ from graphkb.extract.terms import mine_terms
 from graphkb.graph.build import build_graph
 from graphkb.graph.lookup import hash64
 from graphkb.settings import Extract
+from graphkb.tables import TABLES
 from graphkb.text.names import name_key
 from graphkb.text.segment import search_tokens
 
@@ -94,6 +95,39 @@ def test_titles_lead_from_entity_to_unit_and_back(
     entity = int(arrays["title_entity"][3])
     start, end = arrays["titled_indptr"][entity : entity + 2]
     assert arrays["titled_units"][start:end].tolist() == [3]
+
+
+def test_a_title_spelled_otherwise_than_its_entity_is_still_its_title() -> None:
+    units = pl.DataFrame({"id": ["u0"], "context": ["ADA LIN"], "text": ["Ada Lin. Ada Lin."]})
+    mentions = pl.DataFrame(
+        [("u0", -1, -1, "ADA LIN", "ADA LIN", "PERSON", None),
+         ("u0", 0, 7, "Ada Lin", "Ada Lin", "PERSON", None)],
+        schema=TABLES["mention_evidence"].schema, orient="row",
+    )  # fmt: skip
+    relationships = TABLES["relationship_evidence"].empty()
+    found = resolve_entities(mentions, relationships, TABLES["claim_evidence"].empty(), units)
+    entities = found.entities.with_columns(
+        title=pl.lit("Ada Lin"), aliases=pl.lit([], pl.List(pl.String))
+    )
+    made = build_graph(entities, found.mentions, found.relationships, units)
+    assert made["title_entity"].tolist() == [0]
+
+
+def test_typed_relationships_are_kept_by_unit_with_their_words(resolved: Resolution) -> None:
+    evidence = pl.DataFrame(
+        [("u1", "Ada Lin", "Jaws (film)", "", "directed", 0.9, True, 0, 9),
+         ("u0", "Ada Lin", "Vienna", "", "RELATED", 0.9, True, 0, 9)],
+        schema=TABLES["relationship_evidence"].schema, orient="row",
+    )  # fmt: skip
+    made = extract_units(UNITS, mine_terms(UNITS, ONE), ONE)
+    found = resolve_entities(made.mentions, evidence, made.claims, UNITS)
+    arrays = build_graph(found.entities, found.mentions, found.relationships, UNITS)
+    assert arrays["fact_indptr"].tolist() == [0, 0, 1, 1, 1]
+    names = [bytes(name).decode() for name in arrays["entity_ids"]]
+    titles = dict(found.entities.select("id", "title").iter_rows())
+    assert titles[names[arrays["fact_sources"][0]]] == "Ada Lin"
+    assert titles[names[arrays["fact_targets"][0]]] == "Jaws (film)"
+    assert arrays["fact_text"].tobytes().decode() == "Ada Lin directed Jaws (film)"
 
 
 def test_short_forms_of_titles_are_keys(arrays: dict[str, np.ndarray]) -> None:

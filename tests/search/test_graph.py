@@ -16,6 +16,7 @@ from graphkb.search.bridge import stem
 from graphkb.search.fuse import fuse
 from graphkb.search.graph import GraphIndex, GraphOptions
 from graphkb.settings import Extract
+from graphkb.tables import TABLES
 
 ONE = Extract(workers=1)
 
@@ -37,7 +38,12 @@ PAGES = [
 ]
 
 
-def _index(pages: list[tuple[str, str]], options: GraphOptions | None = None) -> GraphIndex:
+def _index(
+    pages: list[tuple[str, str]],
+    options: GraphOptions | None = None,
+    facts: list[tuple[int, str, str, str]] | None = None,
+) -> GraphIndex:
+    """``facts`` are typed relationships: page, source, type, target."""
     units = pl.DataFrame(
         {
             "id": [f"{i:03d}" for i in range(len(pages))],
@@ -47,7 +53,13 @@ def _index(pages: list[tuple[str, str]], options: GraphOptions | None = None) ->
         schema={"id": pl.String, "context": pl.String, "text": pl.String},
     )
     made = extract_units(units, mine_terms(units, ONE), ONE)
-    found = resolve_entities(made.mentions, made.relationships, made.claims, units)
+    rows = [
+        (f"{page:03d}", source, target, "", kind, 0.8, True, 0, 1)
+        for page, source, kind, target in facts or []
+    ]
+    schema = TABLES["relationship_evidence"].schema
+    related = pl.concat([made.relationships, pl.DataFrame(rows, schema=schema, orient="row")])
+    found = resolve_entities(made.mentions, related, made.claims, units)
     return GraphIndex(
         build_graph(found.entities, found.mentions, found.relationships, units), options
     )
@@ -169,6 +181,39 @@ def test_stems_join_noun_and_verb() -> None:
     assert stem("director") == stem("directed")
     assert stem("performer") == stem("performed")
     assert stem("art") != stem("artist")
+
+
+def test_typed_relationships_lead_on_where_their_words_are_asked_for() -> None:
+    pages = [
+        ("Osprey", "Cy Young, Di Sand and Bo Chen stand behind Osprey."),
+        ("Cy Young", "Cy Young was born in Lisbon."),
+        ("Bo Chen", "Bo Chen was born in Porto."),
+        ("Ed West", "Ed West financed nothing and was born in Faro."),
+    ]
+    question = "Where was the person born who financed Osprey?"
+
+    def order(index: GraphIndex) -> list[str]:
+        return [pages[int(unit)][0] for unit, _ in index.search(question).hits]
+
+    assert order(_index(pages))[:2] == ["Osprey", "Cy Young"]
+    facts = [(0, "Osprey", "financed by", "Bo Chen"), (0, "Cy Young", "painted", "Osprey")]
+    assert order(_index(pages, facts=facts))[:2] == ["Osprey", "Bo Chen"]
+
+
+def test_plain_words_that_name_an_entity_are_still_asked_for() -> None:
+    pages = [
+        ("Henry Worrall", "Henry Worrall died in Kansas."),
+        ("Congressional districts", "Congressional districts are parts of a state."),
+        ("Weather", "It often rains in Kansas."),
+        ("Kansas's congressional districts", "Kansas has four congressional districts."),
+        ("Roads", "Many roads of Kansas are straight."),
+    ]
+    index = _index(pages)
+    question = "The state where Henry Worrall died has how many congressional districts?"
+    assert {seed.surface for seed in index.link(question)} >= {"congressional districts"}
+    hits = [pages[int(unit)][0] for unit, _ in index.search(question).hits]
+    assert hits.index("Kansas's congressional districts") < hits.index("Weather")
+    assert hits.index("Kansas's congressional districts") < hits.index("Roads")
 
 
 def test_an_empty_graph_answers_with_nothing() -> None:
