@@ -118,7 +118,7 @@ def report(results: dict[str, dict[str, dict[str, float]]]) -> str:
                     f"{share:.2f}" if share else "",
                 )
             )
-    return "\n".join(aligned(rows))
+    return aligned(rows)
 
 
 if __name__ == "__main__":

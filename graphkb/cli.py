@@ -47,11 +47,14 @@ def main() -> None:
 @main.command()
 @click.argument("root", type=click.Path(path_type=Path), default=".")
 @click.option("--sample", is_flag=True, help="Add a small English and Chinese collection.")
-@click.option("--force", is_flag=True, help="Write settings.yaml anew where there is one.")
+@click.option(
+    "--force", is_flag=True, help="Write settings.yaml anew; the old one is kept as .bak."
+)
 def init(root: Path, sample: bool, force: bool) -> None:
     """Make a project in ROOT (default: here).
 
-    Writes settings.yaml, prompts and an input folder for your documents.
+    Writes settings.yaml, prompts and an input folder for your documents. Prompts, documents and
+    keys that are there stay as they are, also with --force.
 
     \b
       graphkb init my-kb            an empty project
@@ -59,8 +62,17 @@ def init(root: Path, sample: bool, force: bool) -> None:
     """
     from graphkb.project import init_project
 
-    for path in init_project(root, sample=sample, force=force):
-        click.echo(path)
+    made = init_project(root, sample=sample, force=force)
+    prompts = [path for path in made if path.is_relative_to(root / "prompts")]
+    for path in made:
+        if path.suffix == ".bak":
+            click.echo(f"{path} (the settings until now)")
+        elif path not in prompts:
+            click.echo(path)
+    if prompts:
+        click.echo(f"{root / 'prompts'} ({len(prompts)} files)")
+    if not made:
+        click.echo("nothing to write: everything is there", err=True)
     if not sample:
         click.echo(f"next: put documents into {root / 'input'}", err=True)
     click.echo(f"next: graphkb index --root {root}", err=True)
@@ -121,6 +133,8 @@ def index(
     for key, value in (("budget_usd", budget_usd), ("budget_tokens", budget_tokens)):
         if value is not None:
             overrides = (*overrides, f"llm.{key}={value}")
+    if prompts and not dry_run:
+        raise click.UsageError("--prompts goes with --dry-run")
     if dry_run:
         return preview(root, overrides, verbose, prompts, rebuild, as_json)
     with terminal.opened(root, overrides, verbose) as project, shown_progress() as progress:

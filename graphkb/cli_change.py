@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -78,13 +80,17 @@ def remove(
 @click.command()
 @terminal.in_project
 @click.argument("action", type=terminal.Choice(("stats", "clear", "export")), default="stats")
+@click.option("--yes", is_flag=True, help="Clear without being asked.")
 @terminal.json_option
-def cache(root: Path, overrides: tuple[str, ...], verbose: bool, action: str, as_json: bool) -> int:
+def cache(
+    root: Path, overrides: tuple[str, ...], verbose: bool, action: str, yes: bool, as_json: bool
+) -> int:
     """Show, export or clear kept model replies and vectors.
 
     stats: replies by endpoint and model with their tokens, vectors, bytes on disk.
     export: every reply with its request, one JSON object a line.
-    clear: forget all replies and vectors; they are asked for again when needed.
+    clear: forget all replies and vectors; they are asked for again (and paid again) when
+    needed. At a terminal you are asked first.
 
     \b
       graphkb cache stats
@@ -95,7 +101,12 @@ def cache(root: Path, overrides: tuple[str, ...], verbose: bool, action: str, as
             for line in project.cache_export():
                 click.echo(line)
             return 0
-        stats = project.cache_clear() if action == "clear" else project.cache_stats()
+        stats = project.cache_stats()
+        if action == "clear":
+            if not (yes or _agreed(stats)):
+                click.echo("nothing was cleared", err=True)
+                return 1
+            stats = project.cache_clear()
     if as_json:
         terminal.print_json(stats)
         return 0
@@ -108,3 +119,15 @@ def cache(root: Path, overrides: tuple[str, ...], verbose: bool, action: str, as
     click.echo(f"{stats['total_replies']} replies, {stats['vectors']} vectors {what}")
     click.echo(f"{stats['bytes']:,} bytes on disk")
     return 0
+
+
+def _agreed(stats: dict[str, Any]) -> bool:
+    """Whether the user wants the cache cleared; without a terminal nobody can be asked."""
+    if not _at_terminal():
+        return True
+    what = f"{stats['total_replies']} replies and {stats['vectors']} vectors"
+    return click.confirm(f"forget {what}? Replies are paid for again when needed", err=True)
+
+
+def _at_terminal() -> bool:
+    return sys.stdin.isatty()

@@ -82,7 +82,11 @@ def import_graphrag(
     "--language", "languages", type=terminal.Choice(("en", "zh")), multiple=True,
     help="Only this language's prompt. Default: those of the documents. Repeatable.",
 )  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
+@click.option(
+    "--dry-run", is_flag=True,
+    help="Show the change and write no prompt. The model is asked all the same: its replies are "
+    "paid for, and kept for the real run.",
+)  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace prompts that were edited.")
 @terminal.json_option
 def prompt_tune(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
 # Named again here because importing the query modules costs more than --help may take;
 # a test holds them equal to Project.methods.
 QUERY_METHODS = ("auto", "local", "global", "drift", "lazy", "hybrid")
+
+CHAT_HINT = "Ask a question; /help lists the commands. 请输入问题；/help 列出命令。"
+CHAT_HELP = """\
+/sources  what the last answer rests on  上一个回答的来源
+/help     these commands  本列表
+/quit     ends the conversation, as do /exit, exit, quit and Ctrl-D  结束对话（或输入“退出”）"""
+_COMMANDS = ("/sources", "/help", "/quit", "/exit")
+_ENDS = ("exit", "quit", "退出")
+_KNOWN = f"known: {', '.join(_COMMANDS)}"
+_SLASH = re.compile(r"/\w*")
 
 method_option = click.option(
     "--method", type=terminal.Choice(QUERY_METHODS), default="auto", show_default=True,
@@ -101,8 +112,8 @@ def query(
             answer = _print_stream(project, text, method, options)
         else:
             answer = project.query(text, method=method, **options)
-    for warning in answer.warnings:
-        terminal.warn(warning)
+    if as_json or not stream:
+        _warn(answer)
     if as_json:
         terminal.print_json(answer.to_dict())
         return
@@ -136,8 +147,9 @@ def _show_plan(
 
 
 def _print_stream(project: Project, question: str, method: str, options: dict[str, Any]) -> Answer:
-    """The answer after its text was printed as it came."""
-    from graphkb.view.terminal import printable
+    """The answer after its text was printed as it came, then its warnings, then the checked
+    text where that is another."""
+    from graphkb.view.terminal import corrected_lines, printable
 
     stream = project.stream(question, method=method, **options)
     shown = ""
@@ -145,9 +157,15 @@ def _print_stream(project: Project, question: str, method: str, options: dict[st
         shown += piece
         click.echo(printable(piece.replace("\r", "")), nl=False)
     click.echo()
-    if stream.answer.text.strip() != shown.strip():
-        click.echo("note: citations were put right after the check; see --json", err=True)
+    _warn(stream.answer)
+    for line in corrected_lines(stream.answer, shown, terminal.bold):
+        click.echo(line)
     return stream.answer
+
+
+def _warn(answer: Answer) -> None:
+    for warning in answer.warnings:
+        terminal.warn(warning)
 
 
 @click.command()
@@ -165,8 +183,8 @@ def chat(
 ) -> None:
     """Ask question after question in a conversation.
 
-    Each is understood from those before it. /sources shows what the last answer rests on.
-    Ctrl-D ends the conversation.
+    Each is understood from those before it. /sources shows what the last answer rests on,
+    /help lists the commands; /quit, exit, 退出 or Ctrl-D ends the conversation.
 
     \b
       graphkb chat --root my-kb
@@ -178,9 +196,14 @@ def chat(
     with terminal.opened(root, _overridden(overrides, no_model), verbose, at) as project:
         turns: list[tuple[str, str]] = []
         last: Answer | None = None
+        if _at_terminal():
+            click.echo(CHAT_HINT, err=True)
         while (line := _read_line()) is not None:
-            if line == "/sources":
-                _print_sources(last)
+            command = _command(line)
+            if command == "/quit":
+                break
+            if command:
+                _obey(command, last)
             elif line:
                 try:
                     last = _print_stream(project, line, method, {"history": turns})
@@ -191,28 +214,56 @@ def chat(
                 _print_closing(last)
 
 
+def _at_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
 def _read_line() -> str | None:
     """A line without outer space; None at the end of the input."""
     try:
-        return input("> " if sys.stdin.isatty() else "").strip()
+        return input("> " if _at_terminal() else "").strip()
     except EOFError:
         return None
+
+
+def _command(line: str) -> str:
+    """The command that a line is, with its other names made ``/quit``; empty for a question.
+
+    A line that begins with a slash and goes on is a question, such as one about the path /health.
+
+    >>> _command("退出"), _command("/Help"), _command("/nosuch"), _command("/health 返回什么？")
+    ('/quit', '/help', '/nosuch', '')
+    """
+    words = line.lower().replace("／", "/", 1).split()
+    if line.lower() in _ENDS or words[:1] == ["/exit"]:
+        return "/quit"
+    if not words or not _SLASH.fullmatch(words[0]):
+        return ""
+    return words[0] if len(words) == 1 or words[0] in _COMMANDS else ""
+
+
+def _obey(command: str, last: Answer | None) -> None:
+    if command == "/sources":
+        _print_sources(last)
+    elif command == "/help":
+        click.echo(CHAT_HELP)
+    else:
+        click.echo(f"{command} is no command; {_KNOWN}", err=True)
 
 
 def _print_closing(answer: Answer) -> None:
     from graphkb.view.answer import closing_line
     from graphkb.view.terminal import one_line
 
-    for warning in answer.warnings:
-        terminal.warn(warning)
     click.echo(terminal.dim(one_line(closing_line(answer))) + "\n")
 
 
 def _print_sources(answer: Answer | None) -> None:
-    from graphkb.view.terminal import evidence_lines
+    from graphkb.view.terminal import support_lines
+    from graphkb.view.wording import wording
 
     if answer is None:
         click.echo("nothing was asked yet", err=True)
     else:
-        lines = evidence_lines(answer, terminal.bold, terminal.dim)
+        lines = support_lines(answer, terminal.bold) or [wording(answer.question).no_sources]
         click.echo("\n".join(lines).lstrip("\n"))

@@ -120,7 +120,7 @@ def _model(work: Work) -> Model | None:
     """The model with its kept replies; None where there are none, so that no file is made."""
     if not (work.root / "cache" / ReplyCache.file_name).is_file():
         return None
-    return make_model(work.root, work.settings.llm)
+    return make_model(work.root, work.settings.llm, sends=False)
 
 
 def _reports(work: Work, n_units: int, touched: int) -> PlannedCalls:

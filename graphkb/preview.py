@@ -12,6 +12,7 @@ import polars as pl
 from graphkb.forecast import PlannedCalls, plan_calls, total_price
 from graphkb.pipeline import due_stages, plan, read_dictionary
 from graphkb.settings import Settings
+from graphkb.stages.extraction import units_unfinished
 from graphkb.stages.vectors import passages_to_embed
 from graphkb.store.lance import Store
 from graphkb.store.manifest import read_manifest
@@ -25,7 +26,8 @@ class Preview:
     """What :func:`graphkb.pipeline.run_index` would do now.
 
     ``added``, ``changed`` and ``removed`` are paths (with the record's title where a file holds
-    several); ``renamed`` are (old path, new path). ``communities`` are those that hold an
+    several); ``renamed`` are (old path, new path). ``text_units`` are read anew: those that come,
+    and those that the model is to be asked about again. ``communities`` are those that hold an
     entity of a text unit that comes or goes. ``embed_tokens`` are o200k_base tokens of texts
     whose vector is not cached. ``calls`` are those of the language model by step, ``prompts`` the
     first of them as they would be sent; without a model there are none. ``price`` in USD is None
@@ -86,7 +88,10 @@ def preview_index(
     old_units = work.table("text_units")
     lost = old_units.join(gone, left_on="document_id", right_on="id", how="semi")
     kept = old_units.join(lost, on="id", how="anti")
-    again = pl.concat([units, kept]) if "extract_evidence" in due else units
+    left = kept
+    if "extract_evidence" not in due:
+        left = kept.filter(pl.col("id").is_in(units_unfinished(work).implode()))
+    again = pl.concat([units, left])
     texts = passages_to_embed(work, units, kept)
     touched = _touched(work, lost, units)
     planned = plan_calls(work, documents, pl.concat([kept, units]), touched)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from graphkb import __version__
 from graphkb.errors import NotIndexedError, StoreError, UsageError
 from graphkb.scaffold import init_project as init_project
-from graphkb.settings import Settings, load_settings
+from graphkb.settings import FILE_NAME, Settings, load_settings
 from graphkb.types import (
     Answer,
     Hits,
@@ -41,12 +41,14 @@ if TYPE_CHECKING:
 
 
 def open(
-    root: str | Path = ".", overrides: Sequence[str] = (), at: str | int | None = None
+    root: str | Path = ".", overrides: str | Sequence[str] = (), at: str | int | None = None
 ) -> Project:
-    """The project at ``root``; ``overrides`` are ``section.key=value`` strings; ``at`` is a kept
-    version or a snapshot to read instead of the newest version (see :meth:`Project.at`).
+    """The project at ``root``; ``overrides`` are ``section.key=value`` strings, or one such
+    string; ``at`` is a kept version or a snapshot to read instead of the newest version (see
+    :meth:`Project.at`).
 
-    Raises UsageError when ``root`` is not a folder, SettingsError when its settings are wrong.
+    Raises UsageError when ``root`` is not a folder or holds no project (settings.yaml, input or
+    output), SettingsError when its settings are wrong.
     """
     project = Project(root, overrides)
     return project if at is None else project.at(at)
@@ -62,7 +64,7 @@ class Project:
     methods: tuple[str, ...] = ("auto", "local", "global", "drift", "lazy", "hybrid")
     search_methods: tuple[str, ...] = ("hybrid", "lexical", "dense", "graph")
 
-    def __init__(self, root: str | Path = ".", overrides: Sequence[str] = ()) -> None:
+    def __init__(self, root: str | Path = ".", overrides: str | Sequence[str] = ()) -> None:
         self.root = Path(root)
         if not self.root.is_dir():
             found = "is a file" if self.root.exists() else "does not exist"
@@ -70,8 +72,15 @@ class Project:
                 f"{self.root}: {found}; give a project folder, "
                 f"or make one with: graphkb init {root}"
             )
-        self.settings: Settings = load_settings(self.root, list(overrides))
+        overrides = [overrides] if isinstance(overrides, str) else list(overrides)
+        self.settings: Settings = load_settings(self.root, overrides)
         self.output = self.root / "output"
+        parts = (self.root / FILE_NAME, self.root / self.settings.input.folder, self.output)
+        if not any(part.exists() for part in parts):
+            raise UsageError(
+                f"{self.root.resolve()}: no graphkb project here; make one with: "
+                f"graphkb init {root}, or use --root"
+            )
         self._snapshot: Snapshot | None = None
         self._pinned: tuple[Path, Manifest] | None = None
         self._models: list[Model] = []
@@ -496,8 +505,13 @@ class Project:
         return graph
 
     def status(self) -> dict[str, Any]:
-        """What is indexed: counts, version, model, bytes; version 0 before the first run."""
+        """What is indexed: counts, version, model, bytes; version 0 before the first run.
+
+        ``stale`` is true when the next index run has something to do; ``stale_stages`` are those
+        that run again because prompts, models or settings changed.
+        """
         _, manifest = self._version()
+        stages = self._stale_stages()
         counts: Mapping[str, int] = manifest.counts if manifest else {}
         embedding = manifest.embedding if manifest else {}
         return {
@@ -517,12 +531,13 @@ class Project:
             "language_model": self.settings.llm.model or None,
             "extracted": self._extracted() if manifest else {},
             "sizes": self._sizes(manifest is not None),
-            "stale": self._is_stale(),
+            "stale": bool(stages) or self._is_stale(),
+            "stale_stages": stages,
             "graphkb_version": __version__,
         }  # fmt: skip
 
     def _extracted(self) -> dict[str, int]:
-        """Text units by what they were read with, and ``unfinished`` ones."""
+        """Text units by what they were read with, and ``unfinished`` ones: asked again next run."""
         from graphkb.store.lance import Store
 
         output, manifest = self._version()
@@ -531,7 +546,8 @@ class Project:
         read = store.read("extractions", ("method", "status"))
         methods = ("llm", "imported", "offline")
         counts = {method: read.filter(method=method).height for method in methods}
-        return {**counts, "unfinished": read.filter(read["status"] != "done").height}
+        unfinished = read.filter(~read["status"].is_in(("done", "cut"))).height
+        return {**counts, "unfinished": unfinished}
 
     def _sizes(self, indexed: bool) -> dict[str, int]:
         """Bytes on disk by part."""
@@ -543,6 +559,22 @@ class Project:
         parts = part_sizes(self.output, self.root / "cache")
         shown = parts if indexed else {"cache": parts["cache"]}
         return {"input": size, **{name: n for name, n in shown.items() if n or name != "snapshots"}}
+
+    def _stale_stages(self) -> list[str]:
+        """Stages that the next index run does again for other reasons than documents."""
+        from graphkb.pipeline import due_stages, plan, read_dictionary
+        from graphkb.store.lance import Store
+        from graphkb.work import Work
+
+        output, manifest = self._version()
+        if manifest is None:
+            return []
+        store = Store(output, manifest.tables, manifest.folder)
+        dictionary = read_dictionary(self.root, self.settings)
+        work = Work(self.root, self.settings, store, no_progress, dictionary)
+        if self.settings.embed.when != "off":
+            work.embedding = manifest.embedding
+        return due_stages(manifest, plan(self.settings), work)
 
     def _is_stale(self) -> bool:
         """True when the input folder differs from what is indexed (by path and content)."""

@@ -11,8 +11,11 @@ from graphkb.settings import FILE_NAME
 
 def init_project(root: str | Path, sample: bool = False, force: bool = False) -> list[Path]:
     """Make a project at ``root``: settings.yaml, prompts/, input/, .env; with ``sample`` also
-    the sample documents. Returns the files made. Raises UsageError when settings.yaml is there
-    already, unless ``force``; existing documents and .env are never overwritten.
+    the sample documents. Returns the files made.
+
+    With ``force`` a settings.yaml that is there is kept as settings.yaml.bak and written anew;
+    without it UsageError is raised. Prompts, documents and .env that are there are never
+    overwritten.
     """
     from graphkb.llm.prompts import shipped_folder
     from graphkb.settings import settings_yaml
@@ -24,23 +27,30 @@ def init_project(root: str | Path, sample: bool = False, force: bool = False) ->
         raise UsageError(f"{root / FILE_NAME}: exists already; use --force to write it anew")
     made: list[Path] = []
 
-    def put(path: Path, data: bytes, overwrite: bool) -> None:
-        if overwrite or not path.exists():
+    def put(path: Path, data: bytes) -> None:
+        if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
             made.append(path)
 
-    put(root / FILE_NAME, settings_yaml().encode(), True)
-    put(
-        root / ".env", b"# Keys for settings.yaml: write api_key: ${OPENAI_API_KEY} there.\n", False
-    )
-    put(root / ".gitignore", b".env\noutput/\ncache/\n", False)
+    made += _set_aside(root / FILE_NAME, settings_yaml().encode())
+    put(root / FILE_NAME, settings_yaml().encode())
+    put(root / ".env", b"# Keys for settings.yaml: write api_key: ${OPENAI_API_KEY} there.\n")
+    put(root / ".gitignore", b".env\noutput/\ncache/\n")
     (root / "input").mkdir(parents=True, exist_ok=True)
     for part, wanted in (("prompts", True), ("input", sample)):
         if wanted:
             for relative, data in _files_below(shipped_folder(part)):
-                put(root / part / relative, data, force and part == "prompts")
+                put(root / part / relative, data)
     return made
+
+
+def _set_aside(path: Path, new: bytes) -> list[Path]:
+    """Rename ``path`` to .bak unless it holds ``new`` already, which would cost the .bak that
+    has the user's own; what was made."""
+    if not path.exists() or path.read_bytes() == new:
+        return []
+    return [path.replace(path.with_name(f"{path.name}.bak"))]
 
 
 def _files_below(folder: Any, prefix: str = "") -> list[tuple[str, bytes]]:

@@ -15,6 +15,7 @@ from pydantic import (
     Field,
     PlainSerializer,
     ValidationError,
+    ValidatorFunctionWrapHandler,
     WrapValidator,
     model_validator,
 )
@@ -39,11 +40,37 @@ class FromVariable(str):
         return FromVariable, (str(self), self.variable)
 
 
-Key = Annotated[
-    str,
-    WrapValidator(lambda value, check: value if type(value) is FromVariable else check(value)),
-    PlainSerializer(str),
-]
+class MissingKey(str):
+    """The empty key of a variable that is not set; ``problem`` says which one and what to do.
+
+    Most commands need no key, so this is an error only where the key is used.
+    """
+
+    problem: str
+
+    def __new__(cls, problem: str) -> MissingKey:
+        made = super().__new__(cls, "")
+        made.problem = problem
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MissingKey, (self.problem,)
+
+
+def key_problem(key: str) -> str:
+    """Why a key cannot be used: its variable is not set; empty when nothing is wrong."""
+    return key.problem if isinstance(key, MissingKey) else ""
+
+
+def _checked_key(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    if type(value) in (FromVariable, MissingKey):
+        return value
+    if isinstance(value, str) and re.fullmatch(r"\$[A-Za-z_][A-Za-z0-9_]*", value.strip()):
+        raise ValueError(f"write ${{{value.strip()[1:]}}} to read an environment variable")
+    return check(value)
+
+
+Key = Annotated[str, WrapValidator(_checked_key), PlainSerializer(str)]
 """A secret. It remembers the variable it was read from, so that messages can name that."""
 
 
@@ -54,12 +81,24 @@ class Section(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _yaml_off(cls, data: Any) -> Any:
-        """YAML reads a bare ``off`` as false; where off is a choice, that is what was meant."""
+    def _as_meant(cls, data: Any) -> Any:
+        """YAML reads a bare ``off`` as false; where off is a choice, that is what was meant. A
+        text or a section without a value is at its default."""
         if not isinstance(data, dict):
             return data
-        off = {k for k, f in cls.model_fields.items() if "off" in get_args(f.annotation)}
-        return {k: "off" if k in off and v is False else v for k, v in data.items()}
+        kinds = {key: field.annotation for key, field in cls.model_fields.items()}
+        off = {key for key, kind in kinds.items() if "off" in get_args(kind)}
+        empty = {key for key, kind in kinds.items() if kind is str or _section(kind)}
+        return {
+            key: "off" if key in off and value is False else value
+            for key, value in data.items()
+            if value is not None or key not in empty
+        }
+
+
+def _section(kind: Any) -> type[Section] | None:
+    """The section that a field holds, if it holds one."""
+    return kind if isinstance(kind, type) and issubclass(kind, Section) else None
 
 
 class Fields(Section):
@@ -142,6 +181,16 @@ class LanguageModel(Section):
     )
     extra_body: dict[str, Any] = Field({}, description="more fields of each request, as is")
 
+    @model_validator(mode="after")
+    def _no_file_sent_to_openai(self) -> LanguageModel:
+        hosted = self.base_url == LanguageModel.model_fields["base_url"].default
+        if self.provider == "openai" and hosted and self.model.lower().endswith(".gguf"):
+            raise ValueError(
+                f"model {self.model!r} is a GGUF file; set llm.provider: llama_cpp "
+                "(or llm.base_url, where a server of your own has it)"
+            )
+        return self
+
     @property
     def configured(self) -> bool:
         """Whether there is a model to ask."""
@@ -206,7 +255,7 @@ class Report(Section):
         "auto", description="auto: llm where a model is configured, else offline"
     )
     model_share: float = Field(
-        0.1,
+        0.08,
         ge=0,
         description="most reports the model writes, as a share of text units, largest communities "
         "first; the rest quote the documents",
@@ -386,14 +435,20 @@ def load_settings(root: Path, overrides: list[str] | None = None) -> Settings:
 
     Later ones win. Environment variables are ``GRAPHKB_<SECTION>_<KEY>``; overrides are
     ``section.key=value`` with YAML values. ``${NAME}`` in a value is replaced by the
-    environment or by ``.env`` beside settings.yaml.
+    environment or by ``.env`` beside settings.yaml; a key whose variable is not set is a
+    :class:`MissingKey`.
 
     Raises SettingsError naming file, key and value; a missing settings.yaml means defaults.
     """
     path = root / FILE_NAME
     data = _read_yaml(path)
+    # First, because what is missing in a section that is none is of no interest.
+    unknown = [str(name) for name in data if name not in Settings.model_fields]
+    if unknown:
+        said = "; ".join(f"unknown key {name!r}{_nearest((name,))}" for name in unknown)
+        raise SettingsError(f"{path.name}: {said}")
     variables = {**_read_env_file(root / ".env"), **os.environ}
-    data = _expand(data, variables, path.name)
+    data = _Expansion(path, variables).of(data)
     where = path.name
     for name, value in sorted(variables.items()):
         if name.startswith(ENVIRONMENT_PREFIX):
@@ -447,32 +502,53 @@ def _read_env_file(path: Path) -> dict[str, str]:
         line = line.strip().removeprefix("export ").strip()
         if line and not line.startswith("#") and "=" in line:
             name, _, value = line.partition("=")
-            values[name.strip()] = value.strip().strip("\"'")
+            values[name.strip()] = _env_value(value)
     return values
+
+
+_QUOTED = re.compile(r"""\s*(["'])((?:\\.|(?!\1).)*)\1\s*(?:#.*)?""")
+
+
+def _env_value(text: str) -> str:
+    """What stands behind ``=`` in .env, without quotes and without a comment.
+
+    >>> _env_value(" 'a # b'  # c"), _env_value("a#b # c"), _env_value(" # c")
+    ('a # b', 'a#b', '')
+    """
+    if quoted := _QUOTED.fullmatch(text):
+        return re.sub(r"""\\(["'\\])""", r"\1", quoted.group(2))
+    return re.sub(r"\s#.*", "", text).strip()
 
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-def _expand(value: Any, variables: dict[str, str], where: str) -> Any:
-    if isinstance(value, dict):
-        return {key: _expand(item, variables, f"{where}: {key}") for key, item in value.items()}
-    if isinstance(value, list):
-        return [_expand(item, variables, where) for item in value]
-    if not isinstance(value, str):
-        return value
+class _Expansion:
+    """Values of settings.yaml with their ``${NAME}`` replaced."""
 
-    def replacement(match: re.Match[str]) -> str:
-        name = match.group(1)
-        if name not in variables:
-            raise SettingsError(
-                f"{where}: environment variable {name} is not set; set it or put it in .env"
+    def __init__(self, path: Path, variables: dict[str, str]) -> None:
+        self.path, self.variables = path, variables
+
+    def of(self, value: Any, key: str = "") -> Any:
+        """Raises SettingsError for a variable that is not set, but for that of an API key."""
+        if isinstance(value, dict):
+            return {name: self.of(item, f"{key}.{name}".strip(".")) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self.of(item, key) for item in value]
+        if not isinstance(value, str):
+            return value
+        missing = [name for name in _VARIABLE.findall(value) if name not in self.variables]
+        if missing:
+            problem = (
+                f"{self.path}: {key}: environment variable {missing[0]} is not set; "
+                f"set it or write {missing[0]}=… into {self.path.with_name('.env')}"
             )
-        return variables[name].strip()
-
-    expanded = _VARIABLE.sub(replacement, value)
-    whole = _VARIABLE.fullmatch(value.strip())
-    return FromVariable(expanded.strip(), whole.group(1)) if whole else expanded
+            if key.endswith(".api_key"):
+                return MissingKey(problem)
+            raise SettingsError(problem)
+        expanded = _VARIABLE.sub(lambda found: self.variables[found.group(1)].strip(), value)
+        whole = _VARIABLE.fullmatch(value.strip())
+        return FromVariable(expanded.strip(), whole.group(1)) if whole else expanded
 
 
 def _keys_of_variable(name: str) -> list[str]:
@@ -484,12 +560,8 @@ def _keys_of_variable(name: str) -> list[str]:
     for section, field in Settings.model_fields.items():
         if rest == section:
             return [section]
-        model = field.annotation
-        if (
-            rest.startswith(section + "_")
-            and isinstance(model, type)
-            and issubclass(model, Section)
-        ):
+        model = _section(field.annotation)
+        if model and rest.startswith(section + "_"):
             key = rest[len(section) + 1 :]
             if key in model.model_fields:
                 return [section, key]
@@ -526,20 +598,50 @@ def _explain(error: ValidationError, where: str) -> str:
             problems.append(f"unknown key {key!r}{_nearest(item['loc'])}")
         elif item["type"] == "value_error":
             problems.append(f"{key}: {item['ctx']['error']}")
+        elif key.endswith("api_key"):
+            problems.append(f"{key}: {item['msg']}; put it in quotes")
         else:
-            problems.append(f"{key}: {item['msg']}, found {item['input']!r}")
+            hint = _provider_hint(item["loc"], item["input"])
+            problems.append(f"{key}: {item['msg']}, found {item['input']!r}{hint}")
     return f"{where}: " + "; ".join(problems)
+
+
+# Names that other programs have for a setting.
+_OTHER_NAMES = {
+    "api_base": "base_url", "base_uri": "base_url", "url": "base_url", "api_url": "base_url",
+    "endpoint": "base_url", "key": "api_key", "name": "model", "models": "llm",
+    "deployment_name": "model", "embedding": "embed", "embeddings": "embed", "chunking": "chunks",
+}  # fmt: skip
 
 
 def _nearest(location: tuple[int | str, ...]) -> str:
     model: type[BaseModel] = Settings
     for part in location[:-1]:
-        inner = model.model_fields[str(part)].annotation
-        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+        inner = _section(model.model_fields[str(part)].annotation)
+        if not inner:
             return ""
         model = inner
-    near = difflib.get_close_matches(str(location[-1]), list(model.model_fields), n=1, cutoff=0.5)
-    return f", did you mean {near[0]!r}?" if near else f"; known: {', '.join(model.model_fields)}"
+    known = list(model.model_fields)
+    name = str(location[-1]).lower()
+    other = _OTHER_NAMES.get(name, name)
+    if other in known:
+        return f", did you mean {other!r}?"
+    if model is Settings and other in LanguageModel.model_fields:
+        return f", did you mean {f'llm.{other}'!r}?"
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f", did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
+
+
+def _provider_hint(location: tuple[int | str, ...], found: Any) -> str:
+    """What to write for a provider that has no name of its own here."""
+    section = location[0]
+    if tuple(location) not in (("llm", "provider"), ("embed", "provider")):
+        return ""
+    if section == "llm":
+        names = {"llama_cpp": "llama_cpp", "gguf": "llama_cpp"}
+        if near := difflib.get_close_matches(str(found).lower(), names, n=1, cutoff=0.75):
+            return f", did you mean {names[near[0]]!r}?"
+    return f"; for any OpenAI-compatible endpoint use openai with {section}.base_url"
 
 
 def settings_yaml() -> str:
@@ -557,8 +659,8 @@ def _write_section(
 ) -> None:
     indent = "  " * depth
     for key, field in model.model_fields.items():
-        inner = field.annotation
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
+        inner = _section(field.annotation)
+        if inner:
             lines.extend(["", f"{indent}# {field.description}"] if not depth else [])
             lines.append(f"{indent}{key}:" + (f"  # {field.description}" if depth else ""))
             _write_section(inner, values[key], depth + 1, lines)
@@ -567,7 +669,9 @@ def _write_section(
                 lines.append("")
             value = yaml.safe_dump(values[key], default_flow_style=True, allow_unicode=True)
             text = value.replace("\n...", "").strip()
-            lines.append(f"{indent}{key}: {text}  # {field.description}{_choices(inner)}")
+            lines.append(
+                f"{indent}{key}: {text}  # {field.description}{_choices(field.annotation)}"
+            )
 
 
 def _choices(annotation: Any) -> str:

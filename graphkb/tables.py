@@ -130,8 +130,12 @@ TABLES: dict[str, Table] = {
         {
             "text_unit_id": (_TEXT, "text_units.id"),
             "method": (_TEXT, "offline, llm or imported: what the unit's evidence was found by"),
-            "status": (_TEXT, "done, partial (cut reply), failed or budget: asked again next run"),
-            "reason": (_TEXT, "why it is not done, or null"),
+            "status": (
+                _TEXT,
+                "done; partial, failed or budget: asked again next run; cut: asked again when "
+                "llm.max_tokens or llm.context_tokens change",
+            ),
+            "reason": (_TEXT, "why it is not done, or null; of a cut unit it ends with the limits"),
             "repaired": (_INT, "records mended"),
             "dropped": (_INT, "records left out, such as names that the text does not hold"),
         },

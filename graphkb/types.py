@@ -74,7 +74,9 @@ class Citation:
     """What ``[number]`` in an answer points to; the span is in the document's text.
 
     ``support`` in [0, 1] is the share of the statement's words that the source holds, 1 for a
-    quote; ``supported`` is False where the source does not bear out what cites it.
+    quote; ``supported`` is False where the source does not bear out what cites it, and None
+    where that was not checked: between languages only numbers are compared, and ``support``
+    says nothing.
     """
 
     number: int
@@ -88,7 +90,7 @@ class Citation:
     char_end: int
     quote: str
     support: float = 1.0
-    supported: bool = True
+    supported: bool | None = True
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,16 @@ from typing import Any
 
 import polars as pl
 
+from graphkb import __version__
 from graphkb.llm.model import Model
 from graphkb.settings import Settings
 from graphkb.store.lance import Store
 from graphkb.store.manifest import Manifest
 from graphkb.tables import TABLES, content_hash
 from graphkb.types import Progress, Refused
+
+# Stages that a change of prompts makes due.
+_ASKING = frozenset({"extract_evidence", "resolve_entities", "write_reports"})
 
 
 @dataclass
@@ -127,8 +131,8 @@ def settings_note(settings: Settings) -> dict[str, Any]:
 
 
 def settings_line(last: Manifest | None, settings: Settings, due: list[str]) -> str:
-    """One line that names changed settings with old and new values, and the stages they re-run;
-    empty when no stage of an existing version is due."""
+    """One line that names changed settings with old and new values, or what else changed, and
+    the stages that run again; empty when no stage of an existing version is due."""
     if last is None or not due:
         return ""
     old, new = last.notes.get("settings", {}), settings_note(settings)
@@ -137,7 +141,12 @@ def settings_line(last: Manifest | None, settings: Settings, due: list[str]) -> 
         for name, before, after in _differences(old, new, "")
         if name != "embed.when"
     ]
-    what = f"settings changed: {', '.join(changes)}" if changes else "stages changed"
+    if changes:
+        what = f"settings changed: {', '.join(changes)}"
+    elif _ASKING.issuperset(due) and last.graphkb_version == __version__:
+        what = "prompts or model changed"
+    else:
+        what = "stages changed"
     return f"{what}; runs again: {', '.join(due)} and what depends on them"
 
 

@@ -104,7 +104,7 @@ class StandIn:
             "language_model": "qwen-plus",
             "extracted": {"llm": 5, "imported": 0, "offline": 2, "unfinished": 1},
             "embedding_model": None, "sizes": {"input": 900, "tables": 1_500_000}, "stale": True,
-            "graphkb_version": graphkb.__version__,
+            "stale_stages": [], "graphkb_version": graphkb.__version__,
         }  # fmt: skip
 
 
@@ -132,13 +132,13 @@ def test_index_prints_a_summary_and_keeps_progress_on_stderr(project: StandIn):
     assert result.exit_code == 0
     assert result.stdout == (
         "version 2: 2 added, 1 changed, 0 removed in 1.5 s\n"
-        "3 documents · 7 text units · 5 entities · 2 claims · 1 reports\n"
+        "3 documents · 7 text units · 5 entities · 2 claims · 1 report\n"
     )
     lines = result.stderr.splitlines()
     assert lines[0] == "read …"
     assert lines[1].startswith("read: 3 in ")
     assert lines[1].endswith("/s)")
-    counts = "3 documents · 7 text units · 5 entities · 2 claims · 1 reports"
+    counts = "3 documents · 7 text units · 5 entities · 2 claims · 1 report"
     assert lines[2:4] == [f"searchable: version 2, {counts}", "embed …"]
     assert lines[4] == f"vectors complete: version 2, {counts}"
     assert lines[5].startswith("embed: 5 in ")
@@ -196,10 +196,10 @@ def test_query(project: StandIn):
     assert result.stdout == (
         "陈明在青石公司。[1]\n"
         "\n"
-        "Sources:\n"
-        "[1] 公司简介 › 历史 (zh/公司.md, chars 3–11): “陈明在青石公司。”\n"
+        "来源：\n"
+        "[1] 公司简介 › 历史（zh/公司.md，字符 3–11）：“陈明在青石公司。”\n"
         "\n"
-        "local · 0.05 s\n"
+        "local · 0.05 秒\n"
     )
     assert project.calls[1] == ("query", "陈明在哪里?", "local")
     assert run("query", "x", "--explain").stdout == (
@@ -212,13 +212,13 @@ def test_status(project: StandIn):
     assert run("status").stdout == (
         "root       kb\n"
         "version    2, committed 2026-01-02T03:04:05Z\n"
-        "holds      3 documents · 7 text units · 5 entities · 2 claims · 1 reports\n"
+        "holds      3 documents · 7 text units · 5 entities · 2 claims · 1 report\n"
         "model      qwen-plus\n"
         "read by    the model 5 text units, offline extraction 2; to be tried again 1\n"
         "embedding  none\n"
         "on disk    1.5 MB, input 900 B, tables 1.5 MB\n"
         f"graphkb    {graphkb.__version__}\n"
-        "stale      input or settings changed since: run graphkb index\n"
+        "stale      input changed since: run graphkb index\n"
     )
     assert json.loads(run("status", "--json").stdout) == project.status()
 
@@ -308,8 +308,8 @@ def test_settings_in_force_hide_keys(tmp_path: Path):
         (["qury"], "No such command 'qury'. Did you mean 'query'? (see graphkb --help)"),
         (
             ["query", "--method", "locl", "x"],
-            "Invalid value for '--method': 'locl' is not one of auto, local, global, drift, lazy, hybrid; "
-            "did you mean 'local'? (see graphkb query --help)",
+            "Invalid value for '--method': 'locl' is not one of auto, local, global, drift, lazy, "
+            "hybrid; did you mean 'local'? (see graphkb query --help)",
         ),
         (
             ["search", "--method", "向量", "x"],

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from graphkb.cli import main
+from graphkb.project import Project
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -131,8 +132,9 @@ def test_query_answers_with_sources_that_hold(sample: Path, method: str, questio
         assert f"[{citation['number']}]" in answer["text"]
     shown = run("query", "-r", sample, question, "--method", method).stdout
     assert shown.startswith(answer["text"].strip().splitlines()[0])
-    assert "\nSources:\n[1] " in shown
-    assert re.search(rf"\n{answer['method']}.* · \d+\.\d\d s\n$", shown)
+    title, second = ("Sources:", "s") if question.isascii() else ("来源：", "秒")
+    assert f"\n{title}\n[1] " in shown
+    assert re.search(rf"\n{answer['method']}.* · \d+\.\d\d {second}\n$", shown)
 
 
 def test_query_refuses_what_is_not_there(sample: Path):
@@ -220,6 +222,7 @@ def test_before_the_first_index_run(tmp_path: Path, arguments: list[str]):
 
 
 def test_status_before_the_first_index_run(tmp_path: Path):
+    (tmp_path / "input").mkdir()
     done = run("status", "-r", tmp_path)
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout == f"{tmp_path}: not indexed yet; run: graphkb index --root {tmp_path}\n"
@@ -250,8 +253,99 @@ def test_init_keeps_what_is_there(tmp_path: Path):
     assert run("init", tmp_path).exit_code == 0
     (tmp_path / "settings.yaml").write_text("chunks: {size: 7, overlap: 1}\n", "utf8")
     fails(run("init", tmp_path), 2, "--force")
-    assert run("init", tmp_path, "--force").exit_code == 0
-    assert "size: 600" in (tmp_path / "settings.yaml").read_text("utf8")
+    prompts = [tmp_path / "prompts" / part / "extract.md" for part in ("en", "zh")]
+    for prompt in prompts:
+        prompt.write_text("mine 我的", "utf8")
+    (tmp_path / "prompts" / "zh" / "answer.md").unlink()
+    for _ in range(2):
+        forced = run("init", tmp_path, "--force")
+        assert forced.exit_code == 0
+        assert "size: 600" in (tmp_path / "settings.yaml").read_text("utf8")
+        assert "size: 7" in (tmp_path / "settings.yaml.bak").read_text("utf8")
+        assert [prompt.read_text("utf8") for prompt in prompts] == ["mine 我的"] * 2
+    assert (tmp_path / "prompts" / "zh" / "answer.md").is_file()
+
+
+def test_init_says_what_it_made_in_few_lines(tmp_path: Path):
+    prompts = tmp_path / "prompts"
+    made = run("init", tmp_path).stdout.splitlines()
+    count = sum(path.is_file() for path in prompts.rglob("*"))
+    assert made == [
+        *(str(tmp_path / name) for name in ("settings.yaml", ".env", ".gitignore")),
+        f"{prompts} ({count} files)",
+    ]
+    (tmp_path / "settings.yaml").write_text("chunks: {size: 7, overlap: 1}\n", "utf8")
+    made = run("init", tmp_path, "--force").stdout.splitlines()
+    settings = tmp_path / "settings.yaml"
+    assert made == [f"{settings}.bak (the settings until now)", str(settings)]
+    again = run("init", tmp_path, "--force")
+    assert again.stdout == ""
+    assert again.stderr.startswith("nothing to write: everything is there\n")
+
+
+@pytest.mark.parametrize("command", ["index", "query", "search", "status", "cache", "doctor"])
+def test_a_folder_without_a_project_is_one_error_and_stays_empty(tmp_path: Path, command: str):
+    root = tmp_path / "空"
+    root.mkdir()
+    question = ["谁?"] if command in ("query", "search") else []
+    fails(run(command, "-r", root, *question), 2, f"{root}: no graphkb project here")
+    assert list(root.iterdir()) == []
+
+
+def test_prompts_are_shown_by_a_dry_run_only(tmp_path: Path):
+    (tmp_path / "input").mkdir()
+    fails(run("index", "-r", tmp_path, "--prompts"), 2, "--prompts goes with --dry-run")
+
+
+def test_what_needs_no_key_works_without_it(copy: Path):
+    url = "http://127.0.0.1:9/v1"
+    (copy / "settings.yaml").write_text(
+        f"llm: {{model: m, base_url: '{url}', api_key: '${{NO_KEY}}'}}\nembed: {{when: off}}\n",
+        "utf8",
+    )
+    for command in (
+        ["status"], ["search", "陈明"], ["query", "--no-model", "陈明是谁?"],
+        ["index", "--dry-run"], ["settings", "--show"], ["cache"],
+    ):  # fmt: skip
+        done = run(command[0], "-r", copy, *command[1:])
+        assert done.exit_code == 0, (command, done.stderr)
+    for command in (["query", "陈明是谁?"], ["index"], ["prompt-tune", "--dry-run"]):
+        fails(run(command[0], "-r", copy, *command[1:]), 2, f"into {copy / '.env'}")
+
+
+def test_status_names_the_stages_that_run_again(copy: Path):
+    shown = run("status", "-r", copy, "--set", "chunks.size=300").stdout
+    assert "stale      prompts or settings changed (cut_documents): run graphkb index" in shown
+    facts = json.loads(run("status", "-r", copy, "--set", "report.method=offline", "--json").stdout)
+    assert (facts["stale"], facts["stale_stages"]) == (True, ["write_reports"])
+    facts = json.loads(run("status", "-r", copy, "--json").stdout)
+    assert (facts["stale"], facts["stale_stages"]) == (False, [])
+
+
+@pytest.mark.parametrize(("options", "typed", "cleared"), [
+    ([], "n\n", False), ([], "y\n", True), (["--yes"], "", True),
+])  # fmt: skip
+def test_at_a_terminal_the_cache_is_cleared_only_when_agreed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    options: list[str], typed: str, cleared: bool,
+):  # fmt: skip
+    (tmp_path / "input").mkdir()
+    calls: list[str] = []
+    stats = {"replies": [], "total_replies": 3, "vectors": 4, "bytes": 0}
+    monkeypatch.setattr(Project, "cache_stats", lambda project: stats)
+    monkeypatch.setattr(Project, "cache_clear", lambda project: calls.append("clear") or stats)
+    monkeypatch.setattr("graphkb.cli_change._at_terminal", lambda: True)
+    done = CliRunner().invoke(main, ["cache", "clear", "-r", str(tmp_path), *options], input=typed)
+    assert (calls == ["clear"], done.exit_code) == (cleared, 0 if cleared else 1)
+    assert ("forget 3 replies and 4 vectors?" in done.stderr) is bool(typed)
+    assert ("nothing was cleared" in done.stderr) is not cleared
+
+
+def test_without_a_terminal_the_cache_is_cleared_at_once(tmp_path: Path):
+    (tmp_path / "input").mkdir()
+    done = run("cache", "clear", "-r", tmp_path)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith("0 replies, 0 vectors forgotten")
 
 
 @pytest.mark.parametrize("question", ["", "   ", "\u200b"])

@@ -127,6 +127,19 @@ def test_hybrid_counts_the_units_that_it_would_ask_about(root: Path) -> None:
         assert sum(step.calls for step in found.calls) == len(server.requests)
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_changed_prompts_are_named_and_all_units_are_to_do(root: Path, language: str) -> None:
+    with model_server(read) as server:
+        graphkb.open(root, options(server)).index()
+        prompts = root / "prompts" / language
+        prompts.mkdir(parents=True)
+        (prompts / "extract_types.md").write_text("PERSON, SHIP", "utf-8")
+        found = forecast(root, server)
+        assert "about " in run(root, server, "--dry-run").stdout.partition("communities")[0]
+    assert found.settings_change.startswith("prompts or model changed; runs again: extract_evi")
+    assert found.text_units == found.text_units_total == 3
+
+
 def test_a_price_is_said_where_it_is_known(root: Path) -> None:
     with model_server(read) as server:
         assert forecast(root, server).price is None
@@ -161,6 +174,7 @@ def test_the_command_shows_prompts_and_costs_and_no_key(root: Path) -> None:
     assert plain.exit_code == full.exit_code == 0, plain.output
     assert "model     extract by m: 3 calls, 0 cached" in plain.stdout
     assert "price not known" in plain.stdout
+    assert "communities" not in plain.stdout  # there are none to compare with
     assert "陈明是青石公司的工程师" not in plain.stdout
     assert "--- prompt 1, system" in full.stdout
     assert "陈明是青石公司的工程师" in full.stdout
@@ -170,13 +184,22 @@ def test_the_command_shows_prompts_and_costs_and_no_key(root: Path) -> None:
 
 
 def test_a_budget_stops_the_run_and_the_next_one_goes_on(root: Path) -> None:
-    with model_server(read) as server:
-        first = run(root, server, "--budget-tokens", "1", "--embed", "off")
+    def dear(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        status, data = read(body)
+        return status, data | {"usage": {"prompt_tokens": 3000, "completion_tokens": 10}}
+
+    with model_server(dear) as server:
+        budget = ("--budget-tokens", "3100", "--set", "llm.concurrency=1")
+        first = run(root, server, *budget, "--embed", "off")
         assert first.exit_code == 1
         assert "incomplete (" in first.stdout
         assert "extract by m: " in first.stdout
         stopped = len(server.requests)
-        assert stopped < 3
+        assert 0 < stopped < 3
+        assert " failed" not in first.stdout
+        left = forecast(root, server)
+        assert left.text_units == left.model_calls == 3 - stopped
+        assert left.tokens > 0
         second = run(root, server, "--embed", "off")
         assert second.exit_code == 0, second.output
         assert len(server.requests) == 3

@@ -168,3 +168,33 @@ def test_a_wheel_makes_sample_projects_with_prompts_and_documents(tmp_path: Path
         copied = {p.relative_to(made / part) for p in (made / part).rglob("*") if p.is_file()}
         assert copied == shipped
     assert (made / "settings.yaml").read_text() == (REPOSITORY / "settings.yaml").read_text()
+
+
+def test_one_override_may_be_a_string(project: Path) -> None:
+    kb = graphkb.open(project, "llm.model=通义千问")
+    assert kb.settings.llm.model == "通义千问"
+    assert kb.settings == graphkb.open(project, ["llm.model=通义千问"]).settings
+
+
+def test_a_folder_of_documents_needs_no_settings(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no graphkb project here; .*graphkb init"):
+        graphkb.open(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "文档").mkdir()
+    assert graphkb.open(tmp_path, "input.folder=文档").status()["version"] == 0
+
+
+def test_an_edited_prompt_makes_the_index_stale(tmp_path: Path) -> None:
+    init_project(tmp_path)
+    (tmp_path / "input" / "a.md").write_text("陈明是工程师。Ada Lin leads Osprey.", "utf-8")
+    options = ["embed.when=off", "llm.model=m", "llm.base_url=http://127.0.0.1:9/v1"]
+    offline = [f"{name}.method=offline" for name in ("extract", "report", "describe")]
+    judged = [*options, *offline, "resolve.method=llm"]
+    kb = graphkb.open(tmp_path, judged)
+    kb.index()
+    assert kb.status()["stale_stages"] == []
+    for language in ("en", "zh"):
+        path = tmp_path / "prompts" / language / "judge.md"
+        path.write_text(path.read_text("utf-8").replace("---", "更严。\n---", 1), "utf-8")
+    assert kb.status()["stale_stages"] == ["resolve_entities"]
+    assert kb.status()["stale"] is True

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from graphkb.errors import SettingsError
-from graphkb.settings import Settings, load_settings, settings_yaml
+from graphkb.embed import make_embedder
+from graphkb.errors import EmbeddingError, SettingsError
+from graphkb.llm.model import make_model
+from graphkb.settings import Settings, key_problem, load_settings, settings_yaml
 
 
 def write(root: Path, text: str) -> None:
@@ -42,6 +44,24 @@ def test_impossible_chunk_sizes_are_rejected_with_the_values(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("llm: {api_base: x}", "unknown key 'llm.api_base', did you mean 'base_url'?"),
+        ("llm: {base_uri: x}", "did you mean 'base_url'?"),
+        ("llm: {url: x}", "did you mean 'base_url'?"),
+        ("embed: {url: x}", "unknown key 'embed.url', did you mean 'base_url'?"),
+        ("models: {m: {api_key: '${NO_KEY}'}}", "unknown key 'models', did you mean 'llm'?"),
+        ("LLM: {base_url: '${NO_URL}'}", "unknown key 'LLM', did you mean 'llm'?"),
+        ("model: 通义千问", "unknown key 'model', did you mean 'llm.model'?"),
+        ("模型: {}", "unknown key '模型'; known: input, text"),
+        ("llm: {provider: deepseek}", "found 'deepseek'; for any OpenAI-compatible endpoint"),
+        ("llm: {provider: ollama}", "use openai with llm.base_url"),
+        ("embed: {provider: 硅基流动}", "found '硅基流动'; for any OpenAI-compatible endpoint use"),
+        ("llm: {provider: llama.cpp}", "found 'llama.cpp', did you mean 'llama_cpp'?"),
+        ("llm: {api_key: $MY_KEY}", "llm.api_key: write ${MY_KEY} to read an environment"),
+        (
+            "llm: {model: 模型/Qwen.GGUF}",
+            "'模型/Qwen.GGUF' is a GGUF file; set llm.provider: llama",
+        ),
+        ("llm: {base_url: '${NO_URL}'}", "llm.base_url: environment variable NO_URL is not set"),
         ("chunk:\n  size: 3\n", "unknown key 'chunk', did you mean 'chunks'?"),
         ("chunks:\n  sise: 3\n", "unknown key 'chunks.sise', did you mean 'size'?"),
         ("search:\n  legs: [bm25]\n", "bm25"),
@@ -78,9 +98,6 @@ def test_variables_come_from_the_environment_or_the_env_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, "embed:\n  api_key: ${MY_KEY}\n")
-    monkeypatch.delenv("MY_KEY", raising=False)
-    with pytest.raises(SettingsError, match="MY_KEY is not set"):
-        load_settings(tmp_path)
     (tmp_path / ".env").write_bytes(b"\xef\xbb\xbf# keys\r\nexport MY_KEY='abc'\r\n")
     assert load_settings(tmp_path).embed.api_key == "abc"
     monkeypatch.setenv("MY_KEY", "xyz\n")
@@ -101,3 +118,77 @@ def test_a_misspelled_environment_variable_is_named(
 def test_a_wrong_override_does_not_blame_the_file_alone(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"--set: chunks\.size"):
         load_settings(tmp_path, ["chunks.size=abc"])
+
+
+@pytest.mark.parametrize("section", ["llm", "embed"])
+def test_a_key_that_is_not_set_is_an_error_only_where_it_is_used(
+    tmp_path: Path, section: str
+) -> None:
+    write(tmp_path, f"{section}: {{api_key: '${{NO_KEY}}', model: m, base_url: 'http://h'}}")
+    key = getattr(load_settings(tmp_path), section).api_key
+    assert key == ""
+    file, env = tmp_path / "settings.yaml", tmp_path / ".env"
+    assert key_problem(key) == (
+        f"{file}: {section}.api_key: environment variable NO_KEY is not set; "
+        f"set it or write NO_KEY=… into {env}"
+    )
+    env.write_text("NO_KEY=abc", "utf-8")
+    key = getattr(load_settings(tmp_path), section).api_key
+    assert (key, key_problem(key)) == ("abc", "")
+
+
+def test_a_model_without_its_key_is_not_made_unless_nothing_is_sent(tmp_path: Path) -> None:
+    write(tmp_path, "llm: {api_key: '${NO_KEY}', model: m, base_url: 'http://127.0.0.1:9/v1'}")
+    options = load_settings(tmp_path).llm
+    with pytest.raises(SettingsError, match=r"llm\.api_key: environment variable NO_KEY"):
+        make_model(tmp_path, options)
+    model = make_model(tmp_path, options, sends=False)
+    assert model is not None
+    model.close()
+
+
+def test_an_embedding_endpoint_without_its_key_is_not_asked(tmp_path: Path) -> None:
+    write(tmp_path, "embed: {api_key: '${NO_KEY}', provider: openai, base_url: 'http://[::1]:9'}")
+    embedder = make_embedder(load_settings(tmp_path).embed)
+    with pytest.raises(EmbeddingError, match=r"embed\.api_key: environment variable NO_KEY"):
+        embedder.embed_query("谁?")
+
+
+def test_cleared_texts_and_sections_are_at_their_defaults(tmp_path: Path) -> None:
+    write(tmp_path, "llm: {model: , base_url: , api_key: }\nembed: {model: }\nchunks:\n")
+    assert load_settings(tmp_path) == Settings()
+    write(tmp_path, "llm: {model: 通义, api_key: abc, temperature: null}")
+    settings = load_settings(tmp_path, ["llm.api_key=", "llm.model="])
+    assert (settings.llm.api_key, settings.llm.model) == ("", "")
+    assert settings.llm.temperature is None
+
+
+def test_a_key_is_never_shown_in_an_error(tmp_path: Path) -> None:
+    write(tmp_path, "llm: {api_key: 1234567}")
+    with pytest.raises(SettingsError, match=r"llm\.api_key: .*quotes") as caught:
+        load_settings(tmp_path)
+    assert "1234567" not in str(caught.value)
+
+
+def test_a_gguf_name_at_a_server_of_one_s_own_is_fine(tmp_path: Path) -> None:
+    write(tmp_path, "llm: {model: qwen.gguf, base_url: 'http://127.0.0.1:8080/v1'}")
+    assert load_settings(tmp_path).llm.model == "qwen.gguf"
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("K='密钥'  # 注释", "密钥"),
+        ('K="a # b" # c', "a # b"),
+        ("K=a#b # c", "a#b"),
+        ("export K = v  # c", "v"),
+        ("K= # c", ""),
+        ("K='it\\'s'", "it's"),
+        ('K="C:\\new"', "C:\\new"),
+        ("K='a=b'#c", "a=b"),
+    ],
+)
+def test_comments_and_quotes_in_the_env_file(tmp_path: Path, line: str, value: str) -> None:
+    write(tmp_path, "answer: {response_type: '[${K}]'}")
+    (tmp_path / ".env").write_text(line + "\n", "utf-8")
+    assert load_settings(tmp_path).answer.response_type == f"[{value}]"

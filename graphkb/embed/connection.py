@@ -25,7 +25,7 @@ from graphkb.embed.wording import (
     stated_limit,
 )
 from graphkb.errors import EmbeddingError, SettingsError
-from graphkb.settings import Embed
+from graphkb.settings import Embed, key_problem
 
 # Failures that can pass: time-outs, conflicts, too early, too many requests, and servers' own.
 _PASSING_STATUS = {408, 409, 425, 429}
@@ -174,6 +174,8 @@ class Connection:
             raise _Passing(str(error)) from error
 
     def _connected(self) -> Any:
+        if problem := key_problem(self._key):
+            raise EmbeddingError(problem)
         with self._lock:
             if self._client is None:
                 import openai

@@ -2,7 +2,8 @@
 
 A reply that the model's window or its length limit cut off is not asked for again as it was: its
 whole records are kept and the two halves of the text are asked for, down to quarters. What still
-fails leaves the unit partial, or failed when nothing was found; the caller has other evidence for
+is cut leaves the unit cut: under the same limits another run would bring no more. What fails
+otherwise leaves it partial, or failed when nothing was found; the caller has other evidence for
 it, and asks again in the next run.
 """
 
@@ -30,6 +31,8 @@ _MAX_REASON = 300
 # Where at most this share of the units failed, it was the server's moment and not the model's
 # nature: they are asked once more when all others are done.
 _HICCUPS = 0.05
+# Failures that come from the limits of the model, and come again while those stay.
+_LIMITS = ("truncated", "context")
 
 Outcome = Said[Records] | ModelFailure
 Progress = Callable[[int, int], None]
@@ -40,8 +43,9 @@ class Reading:
     """What a model found in one unit.
 
     ``status`` is ``done``; ``partial`` when a part could not be read; ``failed`` or ``budget``
-    when nothing could. ``reason`` says why, in one line. ``sample`` is the beginning of a reply
-    that could not be used.
+    when nothing could; ``cut`` when the limits of the model are all that was in the way of a part
+    or of everything. ``reason`` says why, in one line. ``sample`` is the beginning of a reply that
+    could not be used.
     """
 
     unit: Unit
@@ -55,7 +59,7 @@ class Reading:
     def unusable(self) -> bool:
         """Whether the model brought nothing: no reply, or one of which nothing stands."""
         return self.status in ("failed", "budget") or (
-            not self.found.used and self.found.dropped > 0
+            not self.found.used and (self.found.dropped > 0 or self.status == "cut")
         )
 
 
@@ -164,7 +168,7 @@ class _Reader:
             opened.records += _new_in(_whole_records(failure.text), opened.records)
         if ask.gleanings:  # what was found before stays
             return []
-        if failure.kind in ("truncated", "context") and ask.depth < _MAX_DEPTH:
+        if failure.kind in _LIMITS and ask.depth < _MAX_DEPTH:
             parts = halves(opened.unit.text, ask.start, ask.end)
             if parts:
                 return [_Ask(opened, start, end, ask.depth + 1) for start, end in parts]
@@ -175,12 +179,12 @@ class _Reader:
         unit, records = opened.unit, opened.records
         if opened.failures and not opened.answered and not len(records):
             failure = opened.failures[0]
-            budget = any(f.kind == "budget" for f in opened.failures)
-            status = "budget" if budget else "failed"
+            status = _status(opened.failures)
             return Reading(unit, status, _reason(failure), Verified(), sample=failure.text)
         found = verify(unit, records, bool(self.options.entity_types), self.options.claims)
         if opened.failures:
-            status, reason = "partial", _reason(opened.failures[0])
+            cut = all(f.kind in _LIMITS for f in opened.failures)
+            status, reason = "cut" if cut else "partial", _reason(opened.failures[0])
         else:
             status, reason = "done", ""
         sample = ", ".join(entity.name for entity in records.entities[:5])
@@ -208,6 +212,14 @@ def halves(text: str, start: int, end: int) -> list[tuple[int, int]]:
             place + 1 for place, sign in enumerate(part) if sign.isspace() or sign in "，、；"
         )
     return [] if cut is None else [(start, start + cut), (start + cut, end)]
+
+
+def _status(failures: Sequence[ModelFailure]) -> str:
+    """Of a unit for which nothing came."""
+    kinds = {failure.kind for failure in failures}
+    if "budget" in kinds:
+        return "budget"
+    return "cut" if kinds.issubset(_LIMITS) else "failed"
 
 
 def _whole_records(text: str) -> Records:

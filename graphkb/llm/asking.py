@@ -140,7 +140,8 @@ class Asking(Generic[T]):
         submit(self._client.memory.note_json(request, strict)).result()
 
     def _fail(self, place: int, failure: ModelFailure) -> None:
-        self._count(place, "failed")
+        if failure.kind != "budget":  # nothing was sent
+            self._count(place, "failed")
         self._settle(place, failure)
 
     def _settle(self, place: int, outcome: Said[T] | ModelFailure) -> None:

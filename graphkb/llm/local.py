@@ -213,6 +213,11 @@ class LocalTransport(Transport):
         self._server: LocalServer | None = None
         self.address = model.name
 
+    @property
+    def where(self) -> str:
+        """The provider: messages name the model, and its server's address means nothing."""
+        return PROVIDER
+
     async def send(self, body: Mapping[str, Any]) -> Any:
         """See :meth:`Transport.send`; raises ModelUnusableError when the model does not load."""
         await self._ready()

@@ -22,7 +22,7 @@ from graphkb.llm.prices import price_of
 from graphkb.llm.prompt import Parse, Prompt, Role, Said, Stream, plain
 from graphkb.llm.transport import Transport
 from graphkb.llm.usage import Ledger
-from graphkb.settings import LanguageModel
+from graphkb.settings import LanguageModel, key_problem
 from graphkb.types import StepUsage
 
 __all__ = ["Model", "Parse", "Prompt", "Role", "Said", "Stream", "make_model", "plain"]
@@ -175,11 +175,12 @@ class Model:
         return Request(self._transport.name, self.name(prompt.role), prompt.messages, options)
 
 
-def make_model(root: Path, options: LanguageModel) -> Model | None:
-    """The project's model; None when none is configured. Nothing is sent yet.
+def make_model(root: Path, options: LanguageModel, *, sends: bool = True) -> Model | None:
+    """The project's model; None when none is configured. Nothing is sent yet, and without
+    ``sends`` nothing will be: then the key may be missing.
 
-    Raises SettingsError when the settings cannot work (no URL, no such GGUF file, a budget in
-    USD for a model whose price is not known).
+    Raises SettingsError when the settings cannot work (no URL, no such GGUF file, a key whose
+    variable is not set, a budget in USD for a model whose price is not known).
     """
     if not options.configured:
         return None
@@ -190,6 +191,8 @@ def make_model(root: Path, options: LanguageModel) -> Model | None:
 
         options, transport = local_transport(root, options)
     else:
+        if sends and (problem := key_problem(options.api_key)):
+            raise SettingsError(problem)
         transport = Transport(options)
     return Model(options, ReplyCache(root / "cache"), root, transport)
 

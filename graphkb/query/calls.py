@@ -120,8 +120,10 @@ class Calls:
         self.note(name, f"{len(outcomes)} calls{failed}", started)
         # What makes a model unusable was said when it was found out.
         if failures and self.usable:
+            calls = "call" if len(outcomes) == 1 else "calls"
+            left = "is left out" if len(failures) == 1 else "are left out"
             self.warnings.append(
-                f"{name}: {len(failures)} of {len(outcomes)} model calls failed and are left out "
+                f"{name}: {len(failures)} of {len(outcomes)} model {calls} failed and {left} "
                 f"({failures[0]})"
             )
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from graphkb.query.extractive import Quote
 from graphkb.query.marks import MARK, normalise_marks
 from graphkb.query.statements import Claimed, statements_of
-from graphkb.query.support import CLEARLY, PART, Evidence, Fit, Idf, Statement, fit
+from graphkb.query.support import CLEARLY, PART, Evidence, Fit, Idf, Statement, are_foreign, fit
 from graphkb.types import Citation, Passage
 
 # A quote that covers the sentences of several statements is no longer than this.
@@ -117,9 +117,10 @@ def check_answer(
 
 @dataclass(frozen=True)
 class _Span:
-    """Where a source speaks of a statement, and whether it supports it."""
+    """Where a source speaks of a statement, and whether it supports it; None when that cannot
+    be told, because they are in different languages."""
 
-    holds: bool
+    holds: bool | None
     share: float
     start: int
     end: int
@@ -180,7 +181,9 @@ class _Check:
         together = fit(statement, sources, self.question)
         for number, source in zip(numbers, sources, strict=True):
             share = statement.share(source.words)
-            holds = together.holds and (share >= PART or together.foreign)
+            holds: bool | None = together.holds and share >= PART
+            if together.holds and (together.foreign or are_foreign(statement, source)):
+                holds = None
             span = _Span(holds, share, *source.best_span(statement))
             self.spans.setdefault(number, []).append(span)
         return together.holds
@@ -205,8 +208,9 @@ class _Check:
         source = self.sources[number - 1]
         text, offset = source.passage.text, source.passage.char_start
         found = self.spans.get(number) or [_Span(False, 0.0, *_first_sentence(source))]
-        supported = any(span.holds for span in found)
-        good = [span for span in found if span.holds == supported]
+        verdicts = {span.holds for span in found}
+        supported = next(verdict for verdict in (True, False, None) if verdict in verdicts)
+        good = [span for span in found if span.holds is supported]
         best = max(good, key=lambda span: (span.share, -span.start))
         start, end = min(span.start for span in good), max(span.end for span in good)
         if end - start > _LONGEST_QUOTE:

@@ -56,7 +56,7 @@ def compose_answer(snapshot: Snapshot, ask: Ask, context: Context, window: int =
     one source always stays, cut where it must be.
     """
     options = snapshot.settings.answer
-    reply = min(options.max_tokens, window // 3) if window else options.max_tokens
+    reply = min(options.max_tokens, reply_share(window)) if window else options.max_tokens
     room = int((window - reply) * _FILL) if window else 0
     language = prompt_language(question_language(ask.question))
     form = ask.response_type or options.response_type
@@ -109,6 +109,11 @@ def last_turns(snapshot: Snapshot, history: Sequence[Turn]) -> tuple[Turn, ...]:
     """The turns that a model is shown: the last ``conversation_history_max_turns``."""
     most = snapshot.settings.local_search.conversation_history_max_turns
     return tuple(history[-most:]) if most else ()
+
+
+def reply_share(window: int) -> int:
+    """The tokens that a reply may take of a model's window."""
+    return window // 3
 
 
 def is_thin(snapshot: Snapshot, context: Context) -> bool:

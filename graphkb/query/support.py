@@ -114,6 +114,11 @@ class Evidence:
         return self.sentences[best[0]][0], self.sentences[best[1] - 1][1]
 
 
+def are_foreign(statement: Statement, source: Evidence) -> bool:
+    """Whether one is Chinese and the other English: their words cannot be compared."""
+    return {statement.language, source.language} == {"zh", "en"}
+
+
 def fit(statement: Statement, sources: Sequence[Evidence], question: str = "") -> Fit:
     """How well the sources, taken together, support a statement.
 

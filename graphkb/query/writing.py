@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from graphkb.errors import LanguageModelError, ModelFailure
 from graphkb.llm.model import Model, Prompt, plain
-from graphkb.query.compose import NOT_FOUND, Composed
+from graphkb.query.compose import NOT_FOUND, Composed, reply_share
 
 Compose = Callable[[int], Composed]
 """Makes the prompt for a window of so many tokens; 0 when none is known."""
@@ -60,8 +60,8 @@ def write_answer(
         composed = compose(window)
         try:
             if whole:
-                return _whole(model, composed, deadline)
-            return (yield from _streamed(model, composed, deadline))
+                return _whole(model, composed, deadline, window)
+            return (yield from _streamed(model, composed, deadline, window))
         except ModelFailure as failure:
             if failure.kind != "context" or attempt == _ATTEMPTS - 1:
                 raise
@@ -71,18 +71,18 @@ def write_answer(
     raise AssertionError("the last attempt returns or raises")
 
 
-def _whole(model: Model, composed: Composed, deadline: float | None) -> Written:
+def _whole(model: Model, composed: Composed, deadline: float | None, window: int) -> Written:
     try:
         said = model.ask(composed.prompt, plain, deadline)
     except ModelFailure as failure:
         if not failure.text.strip() or failure.kind != "truncated":
             raise
-        return _written(composed, failure.text, _cut_off(composed.prompt))
+        return _written(composed, failure.text, _cut_off(model, composed.prompt, window))
     return _written(composed, said.value)
 
 
 def _streamed(
-    model: Model, composed: Composed, deadline: float | None
+    model: Model, composed: Composed, deadline: float | None, window: int
 ) -> Generator[str, None, Written]:
     stream = model.stream(composed.prompt, deadline)
     problem = ""
@@ -93,7 +93,7 @@ def _streamed(
             raise
         problem = f"the model stopped before the end ({error}): what came is kept"
         if isinstance(error, ModelFailure) and error.kind == "truncated":
-            problem = _cut_off(composed.prompt)
+            problem = _cut_off(model, composed.prompt, window)
         yield _CUT
     text = stream.text if stream.reply is None else stream.reply.text
     if not text.strip():
@@ -101,11 +101,18 @@ def _streamed(
     return _written(composed, text, problem)
 
 
-def _cut_off(prompt: Prompt) -> str:
-    return (
-        f"the answer was cut after {prompt.max_tokens} tokens: "
-        "raise answer.max_tokens or llm.max_tokens"
-    )
+def _cut_off(model: Model, prompt: Prompt, window: int) -> str:
+    """Names the limit that the reply was asked with: ``llm.max_tokens`` goes before the length
+    that the prompt asks for."""
+    if most := model.options.max_tokens:
+        return f"the answer was cut after {most} tokens: raise llm.max_tokens (now {most})"
+    most = prompt.max_tokens
+    if window and most == reply_share(window):
+        return (
+            f"the answer was cut after {most} tokens, what an answer may take of the model's "
+            f"window of {window}: use a model with a larger one (or raise llm.context_tokens)"
+        )
+    return f"the answer was cut after {most} tokens: raise answer.max_tokens (now {most})"
 
 
 def _written(composed: Composed, text: str, problem: str = "") -> Written:

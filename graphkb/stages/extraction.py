@@ -3,7 +3,8 @@
 Every unit has a row in ``extractions``. Under ``llm`` the model reads each unit, and names that
 the rules are sure of are added; under ``hybrid`` it reads the units it is worth most for, and its
 evidence is united with that of the rules. A unit that the model could not read has the evidence
-of the rules, and is asked for again in the next run.
+of the rules, and is asked for again in the next run; one that was cut by the model's limits when
+those are others.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from graphkb.errors import LanguageModelError
-from graphkb.settings import Settings, uses_model
+from graphkb.settings import LanguageModel, Settings, uses_model
 from graphkb.stages.imported import depends_on_imported, imported_extraction
 from graphkb.tables import TABLES
 from graphkb.work import Work
@@ -60,9 +61,26 @@ def extraction_depends_on(work: Work) -> tuple[str, ...]:
 
 def extraction_is_unfinished(work: Work) -> bool:
     """Whether units are left that the model could not read, and there is one to ask."""
-    if work.model is None or extraction_method(work.settings) == "offline":
-        return False
-    return bool(work.table("extractions")["status"].is_in(_UNFINISHED).any())
+    return work.model is not None and not units_unfinished(work).is_empty()
+
+
+def units_unfinished(work: Work) -> pl.Series:
+    """Ids of the text units that the last run left for the model; none where it is not asked."""
+    rows = work.table("extractions")
+    if extraction_method(work.settings) == "offline":
+        return rows["text_unit_id"].clear()
+    return rows.filter(_is_unfinished(work))["text_unit_id"]
+
+
+def _is_unfinished(work: Work) -> pl.Expr:
+    """Whether a row of ``extractions`` is of a unit that asking again may bring more of."""
+    same = pl.col("reason").fill_null("").str.ends_with(_limits(work.settings.llm))
+    return pl.col("status").is_in(_UNFINISHED) | ((pl.col("status") == "cut") & ~same)
+
+
+def _limits(llm: LanguageModel) -> str:
+    """The limits under which a reply is cut, as they end the reason of a unit."""
+    return f"(llm.max_tokens {llm.max_tokens}, llm.context_tokens {llm.context_tokens})"
 
 
 def units_to_read(work: Work) -> pl.DataFrame:
@@ -120,11 +138,14 @@ def _due(work: Work, method: Method, elsewhere: pl.Series) -> tuple[pl.DataFrame
         return units, units["id"].clear()
     columns = ["id", "text", "context", "language", "kind"]
     before = work.committed("text_units").select(columns)
-    last = work.table("extractions").select(pl.col("text_unit_id").alias("id"), "method", "status")
+    last = work.table("extractions").select(
+        pl.col("text_unit_id").alias("id"), "method", "status", "reason"
+    )
     known = units.join(before, on=columns, how="semi").join(last, on="id")
     stale = (pl.col("method") == "imported") | _holds_moved_term(work, method)
     if method != "offline":
-        stale = stale | pl.col("status").is_in(_UNFINISHED)
+        # A cut unit would be paid for again and cut again, for a word that rules may find in it.
+        stale = (stale & (pl.col("status") != "cut")) | _is_unfinished(work)
     kept = known.filter(~stale)["id"]
     return units.filter(~pl.col("id").is_in(kept.implode())), kept
 
@@ -182,7 +203,7 @@ def _by_model(
     readings = _read(work, asked)
     better = _better_before(work, readings)
     readings = [reading for reading in readings if reading.unit.id not in better]
-    model = _model_frames(readings)
+    model = _model_frames(readings, _limits(work.settings.llm))
     if method == "llm":
         usable = {r.unit.id for r in readings if not r.unusable}
         whole = {r.unit.id for r in readings if r.status == "done"} & usable
@@ -229,10 +250,12 @@ def _read(work: Work, units: pl.DataFrame) -> list[Reading]:
         sample = next((r.sample for r in unusable if r.sample), "")
         said = f"; a reply: {' '.join(sample.split())[:_SAMPLE]!r}" if sample else ""
         why = unusable[0].reason or "nothing that it lists stands in the text"
+        llm = work.settings.llm
+        at = "" if llm.provider == "llama_cpp" else f" at {llm.base_url}"
         raise LanguageModelError(
             f"no entities extracted from {len(readings)} text units: model "
-            f"{model.name('extraction')!r} at {work.settings.llm.base_url} said nothing that can "
-            f"be used ({why}){said}; check llm.model, or set extract.method: offline"
+            f"{model.name('extraction')!r}{at} said nothing that can be used ({why}){said}; "
+            "check llm.model, or set extract.method: offline"
         )
     return readings
 
@@ -244,14 +267,14 @@ def _better_before(work: Work, readings: Sequence[Reading]) -> set[str]:
     return failed.intersection(before.to_list())
 
 
-def _model_frames(readings: Sequence[Reading]) -> Frames:
+def _model_frames(readings: Sequence[Reading], limits: str) -> Frames:
     found = [reading.found for reading in readings]
     lists: dict[str, list[tuple[object, ...]]] = {
         "mention_evidence": [row for f in found for row in f.evidence.mentions],
         "relationship_evidence": [row for f in found for row in f.evidence.relationships],
         "claim_evidence": [row for f in found for row in f.evidence.claims],
         "entity_evidence": [row for f in found for row in f.descriptions],
-        "extractions": [_extraction(reading) for reading in readings],
+        "extractions": [_extraction(reading, limits) for reading in readings],
     }
     return {
         name: pl.DataFrame(data, schema=TABLES[name].schema, orient="row")
@@ -259,10 +282,12 @@ def _model_frames(readings: Sequence[Reading]) -> Frames:
     }
 
 
-def _extraction(reading: Reading) -> tuple[object, ...]:
-    """The unit's row of ``extractions``."""
+def _extraction(reading: Reading, limits: str) -> tuple[object, ...]:
+    """The unit's row of ``extractions``; of one that was cut the reason ends with the limits."""
     method = "offline" if reading.unusable else "llm"
     reason = reading.reason or ("nothing listed stands in the text" if reading.unusable else None)
+    if reading.status == "cut":
+        reason = f"{reason} {limits}"
     found = reading.found
     return reading.unit.id, method, reading.status, reason, reading.repaired, found.dropped
 
@@ -280,20 +305,26 @@ def _sure_names(work: Work, units: pl.DataFrame) -> pl.DataFrame:
 
 
 def _remark(work: Work, readings: Sequence[Reading]) -> None:
-    """Say which units the model could not read, and what stands in for it."""
+    """Say which units the model could not read, what stands in for it, and what to do."""
     total = work.table("text_units").height
+    none, some = (
+        "offline extraction stands in",
+        "what was found is kept, with offline extraction for the rest",
+    )
+    again, limits = "run again to retry", "raise llm.max_tokens or lower chunks.size"
     groups = (
-        (("failed",), "could not be read by the model", "offline extraction stands in"),
-        (("budget",), "were not read by the model", "offline extraction stands in"),
-        (("partial",), "could be read by the model only in part", "what was found is kept, with "
-         "offline extraction for the rest"),
-    )  # fmt: skip
-    for statuses, what, instead in groups:
-        left = [reading for reading in readings if reading.status in statuses]
+        ("failed", "could not be read by the model", none, again),
+        ("budget", "were not read by the model", none, again),
+        ("partial", "could be read by the model only in part", some, again),
+        ("cut", "could be read by the model only in part, if at all", some, limits),
+    )
+    for status, what, instead, advice in groups:
+        left = [reading for reading in readings if reading.status == status]
         if left:
-            first = f"{_where(work, left[0])}: {left[0].reason}"
+            why = left[0].reason.removesuffix("; raise llm.max_tokens")
             work.incomplete.append(
-                f"{len(left)} of {total} text units {what} ({first}): {instead}; run again to retry"
+                f"{len(left)} of {total} text units {what} ({_where(work, left[0])}: {why}): "
+                f"{instead}; {advice}"
             )
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from graphkb.tables import content_hash
 from graphkb.types import Answer, Citation, Hit
-
-UNVERIFIED = "(unverified) "
-REFUSAL = "The knowledge base does not answer this question."
+from graphkb.view.wording import EN, Wording, wording
 
 _REFERENCE = re.compile(r"\[(\d+)\]")
 
@@ -31,41 +29,52 @@ def place(title: str, heading: str) -> str:
     return f"{title} › {heading}" if heading and heading != title else title
 
 
-def span(path: str, page: int | None, char_start: int, char_end: int) -> str:
+def span(at: Citation | Hit, words: Wording = EN) -> str:
     """Where a quote stands: path, page where there is one, character span."""
-    where = f"p. {page}, " if page is not None else ""
-    return f"{path}, {where}chars {char_start}–{char_end}"
+    page = words.page.format(at.page) if at.page is not None else ""
+    return words.span.format(path=at.path, page=page, start=at.char_start, end=at.char_end)
 
 
 def answer_body(answer: Answer) -> str:
     """The answer's own words; a refusal always says that it is one."""
     text = answer.text.strip()
-    return text or (REFUSAL if answer.refused else "(no text)")
+    words = wording(answer.question)
+    return text or (words.refusal if answer.refused else words.no_text)
 
 
-def source_lines(citations: Iterable[Citation]) -> list[str]:
+def source_lines(answer: Answer) -> list[str]:
     """One line a citation: ``[1] title › heading (path, chars a–b): “quote”``; one that does
-    not bear out what cites it is marked."""
+    not bear out what cites it, or was not checked, is marked."""
+    words = wording(answer.question)
     return [
-        f"[{citation.number}] {'' if citation.supported else UNVERIFIED}"
-        f"{place(citation.title, citation.heading)} "
-        f"({span(citation.path, citation.page, citation.char_start, citation.char_end)}): "
-        f"“{' '.join(citation.quote.split())}”"
-        for citation in citations
+        f"[{citation.number}] {_mark(citation, words)}"
+        + words.source.format(
+            place=place(citation.title, citation.heading),
+            span=span(citation, words),
+            quote=" ".join(citation.quote.split()),
+        )
+        for citation in answer.citations
     ]
+
+
+def _mark(citation: Citation, words: Wording) -> str:
+    """What is to be said of a citation that was not found to hold."""
+    return {True: "", False: words.unverified, None: words.unchecked}[citation.supported]
 
 
 def sources_title(answer: Answer) -> str:
     """What the list of citations is called: nothing supports a refusal."""
-    return "Closest passages" if answer.refused else "Sources"
+    words = wording(answer.question)
+    return words.closest if answer.refused else words.sources
 
 
 def doubt_lines(answer: Answer) -> list[str]:
     """Statements that no source bears out, one a line, with a title before them."""
+    words = wording(answer.question)
     lines: list[str] = []
     for title, statements in (
-        ("Not borne out by the sources they cite:", answer.unsupported),
-        ("Without a source:", answer.uncited),
+        (words.unsupported, answer.unsupported),
+        (words.uncited, answer.uncited),
     ):
         if statements:
             lines += [title, *(f"  {' '.join(statement.split())}" for statement in statements)]
@@ -74,22 +83,25 @@ def doubt_lines(answer: Answer) -> list[str]:
 
 def closing_line(answer: Answer) -> str:
     """Method, model and cost in one line."""
-    usage = answer.usage
-    parts = [answer.method, f"by {answer.model}" if answer.model else "", f"{usage.seconds:.2f} s"]
+    usage, words = answer.usage, wording(answer.question)
+    by = words.by.format(answer.model) if answer.model else ""
+    parts = [answer.method, by, words.seconds.format(f"{usage.seconds:.2f}")]
     cached = sum(step.cached for step in usage.steps)
     if usage.calls:
         tokens = usage.prompt_tokens + usage.completion_tokens
-        calls = "1 model call" if usage.calls == 1 else f"{usage.calls} model calls"
-        price = "" if usage.price is None else f", {price_text(usage.price)}"
-        parts.append(f"{calls}, {tokens} tokens{price}")
+        calls = words.call if usage.calls == 1 else words.calls
+        spent = [calls.format(usage.calls), words.tokens.format(tokens)]
+        if usage.price is not None:
+            spent.append(price_text(usage.price, words.usd))
+        parts.append(words.comma.join(spent))
     if cached:
-        parts.append(f"{cached} from the cache")
+        parts.append(words.cached.format(cached))
     if answer.refused:
-        parts.insert(0, "refused")
+        parts.insert(0, words.refused)
     return " · ".join(part for part in parts if part)
 
 
-def price_text(price: float | None) -> str:
+def price_text(price: float | None, usd: str = "USD") -> str:
     """USD with the digits that matter.
 
     >>> price_text(None), price_text(0.0), price_text(0.00123), price_text(12.345)
@@ -97,15 +109,15 @@ def price_text(price: float | None) -> str:
     """
     if price is None:
         return "price not known"
-    return f"{price:.2f} USD" if price >= 1 else f"{price:.2g} USD"
+    return f"{price:.2f} {usd}" if price >= 1 else f"{price:.2g} {usd}"
 
 
 def answer_text(answer: Answer) -> str:
     """The answer, its sources and how it was made, as plain text."""
     parts = [answer_body(answer)]
     if answer.citations:
-        lines = source_lines(answer.citations)
-        parts.append("\n".join([f"{sources_title(answer)}:", *lines]))
+        title = wording(answer.question).title.format(sources_title(answer))
+        parts.append("\n".join([title, *source_lines(answer)]))
     if doubts := doubt_lines(answer):
         parts.append("\n".join(doubts))
     parts.append(closing_line(answer))
@@ -123,7 +135,8 @@ def answer_html(answer: Answer) -> str:
         return f'<a href="#{prefix}-{number}">[{number}]</a>' if number in known else match.group()
 
     text = _REFERENCE.sub(link, html.escape(answer_body(answer)))
-    sources = "".join(_source_html(prefix, citation) for citation in answer.citations)
+    words = wording(answer.question)
+    sources = "".join(_source_html(prefix, citation, words) for citation in answer.citations)
     if sources:
         # Open, because a link into closed details leads nowhere in some browsers.
         count = f"{sources_title(answer)} ({len(answer.citations)})"
@@ -139,11 +152,10 @@ def _doubts(answer: Answer) -> str:
     return f'<div class="dim">{"".join(lines)}</div>' if lines else ""
 
 
-def _source_html(prefix: str, citation: Citation) -> str:
-    doubt = "" if citation.supported else UNVERIFIED
-    where = span(citation.path, citation.page, citation.char_start, citation.char_end)
+def _source_html(prefix: str, citation: Citation, words: Wording) -> str:
+    where = span(citation, words)
     return (
-        f'<div id="{prefix}-{citation.number}">[{citation.number}] {doubt}'
+        f'<div id="{prefix}-{citation.number}">[{citation.number}] {_mark(citation, words)}'
         f"<b>{html.escape(place(citation.title, citation.heading))}</b> "
         f'<span class="dim">{html.escape(where)}</span>'
         f"<blockquote>{html.escape(citation.quote)}</blockquote></div>"
@@ -157,7 +169,7 @@ def hits_html(hits: Sequence[Hit]) -> str:
 
 
 def _hit_html(hit: Hit) -> str:
-    where = f"{span(hit.path, hit.page, hit.char_start, hit.char_end)} · {score_line(hit)}"
+    where = f"{span(hit)} · {score_line(hit)}"
     return (
         f"<details><summary>{hit.rank}. <b>{html.escape(place(hit.title, hit.heading))}</b> "
         f'<span class="dim">{html.escape(where)}</span></summary>'

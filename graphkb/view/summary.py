@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from graphkb.types import IndexResult, Refused, StepUsage
 from graphkb.view.answer import price_text
 from graphkb.view.terminal import one_line
+from graphkb.view.wording import noun
 
 if TYPE_CHECKING:
     from graphkb.importing.project import Imported
@@ -56,10 +57,10 @@ def usage_lines(steps: Sequence[StepUsage]) -> list[str]:
 
 
 def _spent(step: StepUsage) -> str:
-    counts = [f"{step.calls:,} calls", f"{step.cached:,} cached"]
+    counts = [f"{step.calls:,} {noun(step.calls, 'calls')}", f"{step.cached:,} cached"]
     for name in ("retries", "repaired", "failed"):
         if count := getattr(step, name):
-            counts.append(f"{count:,} {name}")
+            counts.append(f"{count:,} {noun(count, name)}")
     counts.append(f"{step.prompt_tokens:,} tokens in, {step.completion_tokens:,} out")
     counts.append(price_text(step.price))
     return ", ".join([*counts, f"{step.seconds:.1f} s in calls"])
@@ -100,7 +101,11 @@ def _percent(share: float) -> str:
 
 def counts_line(counts: Mapping[str, Any]) -> str:
     """``12 documents · 31 text units · …`` for the counts that are there."""
-    return " · ".join(f"{counts[name]} {word}" for name, word in COUNTED.items() if name in counts)
+    return " · ".join(
+        f"{counts[name]} {noun(counts[name], words)}"
+        for name, words in COUNTED.items()
+        if name in counts
+    )
 
 
 def refused_lines(refused: tuple[Refused, ...]) -> list[str]:
@@ -134,7 +139,9 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
     }
     lines = [f"{name:<10} {value}" for name, value in facts.items()]
     if status["stale"]:
-        lines.append("stale      input or settings changed since: run graphkb index")
+        stages = ", ".join(status["stale_stages"])
+        what = f"prompts or settings changed ({stages})" if stages else "input changed since"
+        lines.append(f"stale      {what}: run graphkb index")
     return lines
 
 
@@ -145,11 +152,12 @@ def _read_by(extracted: Mapping[str, int]) -> str:
     'the model 3 text units, offline extraction 1; to be tried again 1'
     """
     words = {"llm": "the model", "imported": "GraphRAG's model", "offline": "offline extraction"}
-    parts = [f"{what} {extracted[name]}" for name, what in words.items() if extracted.get(name)]
-    if not parts:
+    counts = [(what, extracted[name]) for name, what in words.items() if extracted.get(name)]
+    if not counts:
         return "none"
-    first, *others = parts
-    text = ", ".join([f"{first} text units", *others])
+    (what, count), *others = counts
+    first = f"{what} {count} {noun(count, 'text units')}"
+    text = ", ".join([first, *(f"{what} {count}" for what, count in others)])
     unfinished = extracted.get("unfinished", 0)
     return text + (f"; to be tried again {unfinished}" if unfinished else "")
 
@@ -184,7 +192,7 @@ def import_lines(imported: Imported) -> list[str]:
     if imported.not_indexed:
         shown = ", ".join(imported.not_indexed[:5])
         n = len(imported.not_indexed)
-        lines.append(f"left out   {n} files that GraphRAG had not indexed: {shown}")
+        lines.append(f"left out   {n} {noun(n, 'files')} that GraphRAG had not indexed: {shown}")
     return lines
 
 
@@ -192,7 +200,8 @@ def tuning_lines(tuning: Tuning) -> list[str]:
     """What is proposed for the documents of one language, and how the prompts would change."""
     found = tuning.proposal
     source = found.model or "offline extraction (no model)"
-    lines = [f"{found.language}: {found.passages} documents read by {source}"]
+    read = f"{found.passages} {noun(found.passages, 'documents')}"
+    lines = [f"{found.language}: {read} read by {source}"]
     types = (f"{kind} ({meaning})" if meaning else kind for kind, meaning in found.entity_types)
     facts = {
         "domain": found.domain,
@@ -223,12 +232,17 @@ def preview_lines(found: Preview) -> list[str]:
             lines.append(f"          … and {len(paths) - MOST_REFUSED} more")
     for item in found.refused[:MOST_REFUSED]:
         lines.append(f"unread    {item.where}: {item.reason}")
-    lines.append(
-        f"to do     {found.text_units} of {found.text_units_total} text units "
-        f"({found.tokens:,} tokens), about {found.communities} of {found.communities_total} "
-        "communities"
+    touched = (
+        f", about {found.communities} of {found.communities_total} "
+        f"{noun(found.communities_total, 'communities')}"
     )
-    lines.append(f"          {found.embed_texts} texts to embed ({found.embed_tokens:,} tokens)")
+    lines.append(
+        f"to do     {found.text_units} of {found.text_units_total} "
+        f"{noun(found.text_units_total, 'text units')} "
+        f"({found.tokens:,} tokens){touched if found.communities_total else ''}"
+    )
+    texts = f"{found.embed_texts} {noun(found.embed_texts, 'texts')}"
+    lines.append(f"          {texts} to embed ({found.embed_tokens:,} tokens)")
     return lines + planned_lines(found)
 
 
@@ -237,12 +251,15 @@ def planned_lines(found: Preview) -> list[str]:
     if not found.calls:
         return ["model     no calls"]
     lines = [
-        f"model     {step.step} by {step.model}: {step.calls:,} calls, {step.cached:,} cached, "
+        f"model     {step.step} by {step.model}: {step.calls:,} {noun(step.calls, 'calls')}, "
+        f"{step.cached:,} cached, "
         f"{step.prompt_tokens:,} tokens in, about {step.completion_tokens:,} out, "
         f"{price_text(step.price)}"
         for step in found.calls
     ]
-    lines.append(f"          in all {found.model_calls:,} calls, about {price_text(found.price)}")
+    calls = f"{found.model_calls:,} {noun(found.model_calls, 'calls')}"
+    about = "" if found.price is None else "about "
+    lines.append(f"          in all {calls}, {about}{price_text(found.price)}")
     return lines + [f"warning   {warning}" for warning in found.warnings]
 
 

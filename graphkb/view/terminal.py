@@ -24,6 +24,7 @@ from graphkb.view.answer import (
     source_lines,
     sources_title,
 )
+from graphkb.view.wording import noun, wording
 
 if TYPE_CHECKING:
     from graphkb.query.dry_run import QueryPlan
@@ -152,13 +153,27 @@ def answer_lines(answer: Answer, bold: Mark = plain, dim: Mark = plain) -> list[
 
 def evidence_lines(answer: Answer, bold: Mark = plain, dim: Mark = plain) -> list[str]:
     """What stands below an answer: its sources, what they do not bear out, its cost."""
+    return [*support_lines(answer, bold), "", dim(one_line(closing_line(answer)))]
+
+
+def support_lines(answer: Answer, bold: Mark = plain) -> list[str]:
+    """The answer's sources and what they do not bear out; empty when there is neither."""
     lines: list[str] = []
     if answer.citations:
-        lines += ["", bold(f"{sources_title(answer)}:")]
-        lines += [one_line(line) for line in source_lines(answer.citations)]
+        title = wording(answer.question).title.format(sources_title(answer))
+        lines += ["", bold(title), *(one_line(line) for line in source_lines(answer))]
     if doubts := doubt_lines(answer):
         lines += ["", *(printable(line) for line in doubts)]
-    return [*lines, "", dim(one_line(closing_line(answer)))]
+    return lines
+
+
+def corrected_lines(answer: Answer, shown: str, bold: Mark = plain) -> list[str]:
+    """The checked answer under a line that says so, where it is not what was ``shown``."""
+    body = answer_body(answer)
+    if body.split() == shown.split():
+        return []
+    title = bold(wording(answer.question).corrected)
+    return ["", title, *(printable(line) for line in body.splitlines())]
 
 
 def trace_lines(answer: Answer, bold: Mark = plain, dim: Mark = plain) -> list[str]:
@@ -174,7 +189,7 @@ def trace_lines(answer: Answer, bold: Mark = plain, dim: Mark = plain) -> list[s
         "claims": context.claims,
         "reports": context.reports,
     }
-    lines += [f"  {len(rows)} {name}" for name, rows in kinds.items() if rows]
+    lines += [f"  {len(rows)} {noun(len(rows), name)}" for name, rows in kinds.items() if rows]
     numbers = [f"[{n}] " if answer.model else "" for n in range(1, len(context.passages) + 1)]
     lines += [
         f"  {number}{passage.score:.3f} {passage.kind} "
@@ -194,7 +209,8 @@ def plan_lines(plan: QueryPlan, bold: Mark = plain) -> list[str]:
         lines += ["", bold(f"{title}, reply at most {prompt.max_reply_tokens}")]
         for role, text in prompt.messages:
             lines += [f"[{role}]", *(printable(line) for line in text.splitlines())]
-    lines += ["", f"{plan.n_tokens} tokens in {len(plan.prompts)} prompts, {_most(plan)}"]
+    prompts = f"{len(plan.prompts)} {noun(len(plan.prompts), 'prompts')}"
+    lines += ["", f"{plan.n_tokens} tokens in {prompts}, {_most(plan)}"]
     if not plan.complete:
         lines.append("further prompts depend on the replies to these")
     return [*lines, "nothing was sent"]

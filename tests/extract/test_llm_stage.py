@@ -202,21 +202,87 @@ def test_a_prompt_beyond_the_window_is_asked_in_halves(made: Reader) -> None:
     assert extractions(project)[0]["status"] == "done"
 
 
-def test_f20_what_stays_cut_is_partial_and_names_its_place(made: Reader) -> None:
+def test_f20_what_stays_cut_keeps_what_came_and_names_its_place(made: Reader) -> None:
     cut = case("no_complete_cut")
     made.reply = lambda passage: said(cut, "length")
     project, result = made.put(a=f"{LONG} Ada Lin works for Bluestone.").index()
     assert len(made.passages) == len(set(made.passages)) <= 7
     (row,) = extractions(project)
-    assert (row["method"], row["status"]) == ("llm", "partial")
+    assert (row["method"], row["status"]) == ("llm", "cut")
     assert row["dropped"] > 0
     (line,) = result.incomplete
-    assert line.startswith("1 of 1 text units could be read by the model only in part (a.txt: ")
+    assert line.startswith("1 of 1 text units could be read by the model only in part")
+    assert " (a.txt: " in line
+    assert line.endswith("; raise llm.max_tokens or lower chunks.size")
     assert {"ADA LIN", "BLUESTONE"} <= {t.upper() for t in project.table("entities")["title"]}
     assert "Cy Young" in set(project.table("entities")["title"])  # the rules stand in
+
+
+def _half_failing(passage: str) -> Answer:
+    if len(passage) > 120:
+        return said("", "length")
+    return said("no") if "Cy Young" in passage else capitals(passage)
+
+
+def test_what_failed_in_part_is_asked_again_and_is_not_worse_than_before(made: Reader) -> None:
+    made.reply = _half_failing
+    project, result = made.put(a=LONG).index()
+    assert [row["status"] for row in extractions(project)] == ["partial"]
+    assert result.incomplete[0].endswith("; run again to retry")
     made.reply = lambda passage: said("no")
     project, _ = made.index()
-    assert [row["status"] for row in extractions(project)] == ["partial"]  # not worse than before
+    assert made.passages
+    assert [row["status"] for row in extractions(project)] == ["partial"]
+
+
+CUT = {
+    "en": "Cy Young met Di Sand in the new harbour town on a warm day. Everybody was there too.",
+    "zh": "《海风日报》报道了新港口的启用仪式，当天天气很好，许多居民都到场观看。" * 3,
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_cut_unit_is_asked_again_only_under_other_limits(made: Reader, language: str) -> None:
+    def short(passage: str) -> Answer:
+        return capitals(passage) if "Ada" in passage else said("", "length")
+
+    made.reply = short
+    project, result = made.put(a=TWO["a"], b=CUT[language]).index("llm.max_tokens=200")
+    assert len(made.passages) > 2  # the halves too
+    assert made.project("llm.max_tokens=200").status()["extracted"]["unfinished"] == 0
+    rows = {row["status"]: row for row in extractions(project)}
+    assert set(rows) == {"done", "cut"}
+    assert rows["cut"]["method"] == "offline"
+    assert rows["cut"]["reason"].endswith("(llm.max_tokens 200, llm.context_tokens 0)")
+    (line,) = result.incomplete
+    assert line.count("raise llm.max_tokens") == 1
+    assert "run again" not in line
+
+    project, result = made.index("llm.max_tokens=200")
+    assert (made.passages, result.incomplete) == ([], ())
+    # A new document whose words move the terms costs its own call and no other.
+    made.put(c="Ada Lin met Bo Chen in the new harbour town. 新港口的启用仪式很热闹。")
+    project, result = made.index("llm.max_tokens=200")
+    assert (len(made.passages), result.incomplete) == (1, ())
+    assert made.project("llm.max_tokens=200").preview().text_units == 0
+
+    made.reply = capitals
+    assert made.project("llm.max_tokens=400").preview().text_units == 1
+    project, result = made.index("llm.max_tokens=400")
+    assert len(made.passages) == 1
+    assert {row["status"] for row in extractions(project)} == {"done"}
+    assert result.incomplete == ()
+
+
+def test_a_prompt_that_never_fits_is_cut_and_the_window_makes_it_due(made: Reader) -> None:
+    wrong = {"error": {"code": "context_length_exceeded", "message": "too long"}}
+    made.reply = lambda passage: capitals(passage) if "Ada" in passage else (400, wrong)
+    project, _ = made.put(a=TWO["a"], b=CUT["en"]).index()
+    assert {row["status"] for row in extractions(project)} == {"done", "cut"}
+    made.index()
+    assert made.passages == []
+    made.index("llm.context_tokens=9000")
+    assert made.passages
 
 
 def test_f21_replies_that_are_always_cut_end_by_themselves(made: Reader) -> None:

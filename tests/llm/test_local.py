@@ -21,6 +21,8 @@ import pytest
 from real_model import model_path, needs_model
 
 from graphkb.errors import MissingExtraError, ModelFailure, ModelUnusableError, SettingsError
+from graphkb.llm.cache import Request
+from graphkb.llm.calls import Call
 from graphkb.llm.local import LocalModel, LocalServer, LocalTransport, context_length
 from graphkb.llm.model import Model, Prompt, make_model, plain
 from graphkb.settings import LanguageModel
@@ -126,6 +128,17 @@ def test_slots_and_context_follow_settings_and_model(
     assert model is not None
     assert model.options.concurrency == slots
     assert model.window("answer") == context
+    model.close()
+
+
+def test_messages_name_the_file_and_not_the_address_of_its_server(tmp_path: Path) -> None:
+    (tmp_path / "模型.gguf").write_bytes(head(WINDOW))
+    model = make_model(tmp_path, options("模型.gguf"))
+    assert model is not None
+    transport = model._transport
+    transport.address = "http://127.0.0.1:40000/v1"  # as when it runs
+    call = Call(Request("", model.name("answer"), (), {}), "ask")
+    assert model._client.attempts.where(call) == "llama_cpp: model '模型.gguf'"
     model.close()
 
 

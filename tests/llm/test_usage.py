@@ -68,6 +68,7 @@ def test_a_budget_of_tokens_ends_the_run_and_what_is_kept_costs_nothing_more(
     assert 500 < total <= 1000 + 3 * 100
     paid = len(server.requests)
     assert paid + len(failures) == 50
+    assert spent.failed == 0  # nothing was sent for those
     with pytest.raises(ModelFailure, match="budget_tokens"):
         model.ask(ask("later"), plain)
     assert model.ask(prompts[0], plain).reply.cached

@@ -15,7 +15,7 @@ from query.gathering import make_asker, make_snapshot, question, system_of, user
 from graphkb.errors import SettingsError, UsageError
 from graphkb.llm.model import Model
 from graphkb.project import Project
-from graphkb.query.answer import answer_question, usage_between
+from graphkb.query.answer import answer_question, stream_answer, usage_between
 from graphkb.query.ask import Ask
 from graphkb.query.compose import NOT_FOUND
 from graphkb.search.snapshot import Snapshot
@@ -232,8 +232,32 @@ def test_a_reply_that_was_cut_is_kept_and_marked(
     answer = asked(collection, model)
     assert answer.text.endswith("She also …")
     assert not answer.complete
-    assert any("raise answer.max_tokens" in line for line in answer.warnings)
+    cut = "the answer was cut after 1500 tokens: raise answer.max_tokens (now 1500)"
+    assert cut in answer.warnings
     assert answer.citations
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(
+    ("options", "cut"),
+    [
+        ({"max_tokens": 200}, "after 200 tokens: raise llm.max_tokens (now 200)"),
+        (
+            {"context_tokens": 3000},
+            "after 1000 tokens, what an answer may take of the model's window of 3000: "
+            "use a model with a larger one (or raise llm.context_tokens)",
+        ),
+    ],
+)
+def test_the_limit_that_cut_a_reply_is_named(
+    collection: Snapshot, server: ModelServer, tmp_path: Path, options: dict[str, int], cut: str,
+    whole: bool,
+) -> None:  # fmt: skip
+    server.play = lambda body: said("Ada Lin leads the Osprey project [1]. She also", "length")
+    model = make_asker(server.url, tmp_path, **options)
+    answer = stream_answer(collection, question(ASKED, model), "local", whole=whole).answer
+    assert f"the answer was cut {cut}" in answer.warnings
+    model.close()
 
 
 def test_a_prompt_beyond_the_window_is_shortened(

@@ -222,9 +222,26 @@ def test_a_name_may_come_from_the_question() -> None:
 def test_between_languages_words_alone_mark_nothing() -> None:
     checked = check_answer("Chen Ming is the chief engineer of Qingshi [2].", SOURCES)
     assert checked.unsupported == ()
-    assert checked.citations[0].supported
+    assert checked.citations[0].supported is None  # not checked
     wrong = check_answer("Qingshi was founded in 1987 and has 45 offices [2].", SOURCES)
     assert len(wrong.unsupported) == 1
+    assert wrong.citations[0].supported is False
+
+
+@pytest.mark.parametrize(
+    ("text", "verdicts"),
+    [
+        ("艾达·林是该公司的首席工程师 [1]。", [None]),
+        ("该公司成立于1987年，有45家分公司 [1]。", [False]),
+        ("艾达·林是首席工程师 [1]。该公司成立于1987年，有45家分公司 [1]。", [False]),
+        ("The chief engineer Ada Lin leads the Dipper project [1][2].", [True, None]),
+        ("艾达·林是首席工程师 [1]。\nAda Lin leads the Dipper project [1].", [True]),
+    ],
+)
+def test_a_citation_between_languages_says_what_was_checked(
+    text: str, verdicts: list[bool | None]
+) -> None:
+    assert [citation.supported for citation in check_answer(text, SOURCES).citations] == verdicts
 
 
 def test_a_statement_without_a_mark_gets_the_source_that_clearly_says_it() -> None:

@@ -139,7 +139,9 @@ def test_steps_that_fail_are_skipped_and_said(
     check_context(collection, context)
     assert context.points
     assert len(context.warnings) == 1
-    assert context.warnings[0].startswith("local steps: 1 of 3 model calls failed")
+    assert context.warnings[0].startswith(
+        "local steps: 1 of 3 model calls failed and is left out ("
+    )
 
 
 def test_a_primer_that_fails_leaves_the_question_itself(

@@ -197,13 +197,28 @@ def test_query_stream_prints_the_text_then_sources(root: Path, server: ModelServ
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert lines[0] == "Ada Lin leads the �Osprey project [1][88]."
-    assert lines[2] == "Sources:"
-    assert lines[3].startswith("[1] Osprey (osprey.md, chars ")
+    assert lines[1:6] == [
+        "", "Corrected after the check against the sources:",
+        "Ada Lin leads the �Osprey project [1].", "", "Sources:",
+    ]  # fmt: skip
+    assert lines[6].startswith("[1] Osprey (osprey.md, chars ")
     assert re.fullmatch(r"local · by m · \d+\.\d\d s · 1 model call, 10 tokens", lines[-1])
-    assert done.stderr.splitlines() == [
-        "note: citations were put right after the check; see --json",
-        "warning: citation [88] points to no source: removed",
-    ]
+    assert done.stderr == "warning: citation [88] points to no source: removed\n"
+    # On a terminal both streams meet: a warning stands neither in the answer nor in its sources.
+    assert done.output.index("warning:") < done.output.index("Corrected")
+
+
+def test_query_stream_prints_a_text_that_holds_once(root: Path, server: ModelServer) -> None:
+    server.play = lambda body: said("Ada Lin leads the Osprey project [1].")
+    lines = run(root, server, "query", "--stream", ASKED).stdout.splitlines()
+    assert lines[:3] == ["Ada Lin leads the Osprey project [1].", "", "Sources:"]
+
+
+def test_query_stream_in_chinese_is_corrected_in_chinese(root: Path, server: ModelServer) -> None:
+    server.play = lambda body: said("Ada Lin 负责 Osprey [1][88]。")
+    lines = run(root, server, "query", "--stream", "Osprey 是谁负责的？").stdout.splitlines()
+    assert lines[2:6] == ["对照来源核对后更正为：", "Ada Lin 负责 Osprey [1]。", "", "来源："]
+    assert re.search(r"1 次模型调用，10 个词元$", lines[-1])
 
 
 def test_query_shows_what_is_not_borne_out(root: Path, server: ModelServer) -> None:
@@ -239,7 +254,7 @@ def test_query_explain_shows_model_calls_and_numbered_sources(
 ) -> None:
     server.play = lambda body: said("Ada Lin leads the Osprey project [1].")
     shown = run(root, server, "query", "--explain", ASKED).stdout
-    assert "Model calls:\n  answer by m: 1 calls" in shown
+    assert "Model calls:\n  answer by m: 1 call, " in shown
     assert re.search(r"^  \[1\] \d\.\d+ text_unit Osprey \(osprey\.md:", shown, re.MULTILINE)
 
 
@@ -291,7 +306,7 @@ def test_dry_run_shows_the_exact_prompts_and_sends_nothing(root: Path, server: M
     for message in server.requests[0]["messages"]:
         assert f"[{message['role']}]\n{message['content']}\n" in shown
     assert re.search(r"Prompt 1 of 1: answer, \d+ tokens, reply at most 1500\n", shown)
-    assert re.search(r"\d+ tokens in 1 prompts, at most 0\.\d+ USD\nnothing was sent\n$", shown)
+    assert re.search(r"\d+ tokens in 1 prompt, at most 0\.\d+ USD\nnothing was sent\n$", shown)
 
 
 @pytest.mark.parametrize("method", ["global", "drift", "lazy"])
@@ -318,9 +333,39 @@ def test_chat_keeps_the_conversation_and_shows_sources(root: Path, server: Model
     assert done.stdout.count("Ada Lin leads it [1].") == 2
     assert done.stdout.count("Sources:") == 1
     assert done.stderr.startswith("nothing was asked yet")
+    assert done.stdout.count(" model call") == 2
     rewriting = [body for body in server.requests if "<source>" not in user_of(body)]
     assert len(rewriting) == 1
     assert "Q: What is the Osprey project?\nA: Ada Lin leads it" in user_of(rewriting[0])
+
+
+@pytest.mark.parametrize("end", ["/quit", "/exit", "exit", "Quit", "退出", "／quit"])
+def test_chat_ends_without_asking_the_model(root: Path, server: ModelServer, end: str) -> None:
+    done = run(root, server, "chat", say=f"{end}\n{ASKED}\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    assert server.requests == []
+
+
+def test_chat_commands_are_not_sent_to_the_model(
+    root: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphkb.cli_query._at_terminal", lambda: True)
+    done = run(root, server, "chat", say="/help\n/nosuch\n")
+    assert "/sources" in done.stdout
+    assert "退出" in done.stdout
+    assert done.stderr.splitlines() == [
+        "Ask a question; /help lists the commands. 请输入问题；/help 列出命令。",
+        "/nosuch is no command; known: /sources, /help, /quit, /exit",
+    ]
+    assert server.requests == []
+
+
+def test_chat_takes_a_longer_line_with_a_slash_for_a_question(
+    root: Path, server: ModelServer
+) -> None:
+    server.play = lambda body: said("Ada Lin leads it [1].")
+    done = run(root, server, "chat", say="/osprey: who leads the Osprey project?\n")
+    assert "Ada Lin leads it [1]." in done.stdout
 
 
 def test_chat_goes_on_after_a_question_that_cannot_be_asked(

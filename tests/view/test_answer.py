@@ -8,7 +8,6 @@ import pytest
 
 from graphkb.types import Answer, Citation, Context, Hit, Hits, StepUsage, Usage, Via
 from graphkb.view.answer import (
-    REFUSAL,
     answer_html,
     answer_text,
     closing_line,
@@ -24,9 +23,12 @@ def citation(number: int, quote: str, title: str = "公司简介", page: int | N
     return Citation(number, "u1", "d1", title, "zh/公司.md", "历史", page, 10, 14, quote)
 
 
-def answer(text: str, *citations: Citation, refused: bool = False, calls: int = 0) -> Answer:
+def answer(
+    text: str, *citations: Citation, refused: bool = False, calls: int = 0,
+    question: str = "Where is Chen Ming?",
+) -> Answer:  # fmt: skip
     usage = Usage(0.123, calls, 100 * calls, 20 * calls)
-    return Answer("陈明在哪里?", text, citations, refused, "hybrid", CONTEXT, usage)
+    return Answer(question, text, citations, refused, "hybrid", CONTEXT, usage)
 
 
 def test_answer_text_shows_sources_and_method():
@@ -49,7 +51,9 @@ def test_answer_text_shows_sources_and_method():
 
 def test_a_refusal_says_that_it_is_one():
     text = answer_text(answer(" ", citation(1, "x"), refused=True))
-    assert text.startswith(f"{REFUSAL}\n\nClosest passages:\n[1] ")
+    assert text.startswith(
+        "The knowledge base does not answer this question.\n\nClosest passages:\n[1] "
+    )
     assert text.endswith("refused · hybrid · 0.12 s")
 
 
@@ -84,6 +88,50 @@ def test_what_no_source_bears_out_is_said_in_text_and_notebook():
     assert "&lt;丙&gt;" in page
     assert "<丙>" not in page
     Balanced(page)
+
+
+def test_a_chinese_question_has_chinese_words_around_its_answer():
+    doubtful = replace(citation(2, "乙", page=3), supported=False)
+    shown = replace(
+        answer("甲 [1] 乙 [2]", citation(1, "甲"), doubtful, question="陈明在哪里？", calls=2),
+        unsupported=("乙",), uncited=("丙",), model="m",
+    )  # fmt: skip
+    usage = replace(shown.usage, price=0.00042, steps=(StepUsage("rewrite", "m", cached=1),))
+    shown = replace(shown, usage=usage)
+    assert answer_text(shown).split("\n\n", 1)[1] == (
+        "来源：\n"
+        "[1] 公司简介 › 历史（zh/公司.md，字符 10–14）：“甲”\n"
+        "[2] （未证实）公司简介 › 历史（zh/公司.md，第 3 页，字符 10–14）：“乙”\n"
+        "\n"
+        "所引来源不能证实：\n  乙\n没有来源：\n  丙\n"
+        "\n"
+        "hybrid · 由 m 回答 · 0.12 秒 · 2 次模型调用，240 个词元，0.00042 美元 · 1 次取自缓存"
+    )
+    page = answer_html(shown)
+    for words in ("来源 (2)", "（未证实）", "第 3 页，字符 10–14", "没有来源：", "240 个词元"):
+        assert words in page
+    for words in ("Source", "chars", "unverified", "tokens"):
+        assert words not in page
+
+
+def test_a_chinese_refusal_is_in_chinese():
+    text = answer_text(answer("", citation(1, "x"), refused=True, question="谁批准了合同？"))
+    assert text.startswith("知识库中没有这个问题的答案。\n\n最接近的段落：\n[1] ")
+    assert text.endswith("未作答 · hybrid · 0.12 秒")
+
+
+@pytest.mark.parametrize(
+    ("question", "mark"),
+    [
+        ("Where is Chen Ming?", "[1] (not checked: other language) 公司"),
+        ("陈明在哪里？", "[1] （未核对：语言不同）公司"),
+    ],
+)
+def test_a_source_in_another_language_is_shown_as_not_checked(question: str, mark: str):
+    unchecked = replace(citation(1, "x"), supported=None)
+    shown = answer("甲 [1]", unchecked, question=question)
+    assert mark in answer_text(shown)
+    assert mark.split("公司")[0] in answer_html(shown)
 
 
 class Balanced(HTMLParser):

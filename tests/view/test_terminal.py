@@ -7,6 +7,7 @@ from graphkb.view.terminal import (
     answer_lines,
     cell,
     columns,
+    corrected_lines,
     hit_lines,
     one_line,
     printable,
@@ -86,9 +87,20 @@ def test_trace_lines_show_steps_and_context():
         "  route: local: 2 entities 1.5 ms",
         "",
         "Context: local, evidence 0.75, 88 tokens",
-        "  1 entities",
+        "  1 entity",
         "  0.500 text_unit 标题 › 章 (a.md:3-9)",
     ]
+
+
+def test_a_checked_answer_is_shown_again_only_where_it_differs():
+    context = Context("local", (), 1, 1)
+    english = Answer("Who?", "Ada [1].\nShe\x1b leads.", (), False, "local", context, Usage(0.1))
+    chinese = Answer("谁负责？", "陈明 [1]。", (), False, "local", context, Usage(0.1))
+    assert corrected_lines(english, " Ada [1].\n\nShe\x1b leads.\n") == []
+    assert corrected_lines(english, "Ada [1][99]. She leads.", marked) == [
+        "", "<Corrected after the check against the sources:>", "Ada [1].", "She� leads.",
+    ]  # fmt: skip
+    assert corrected_lines(chinese, "陈明 [99]。") == ["", "对照来源核对后更正为：", "陈明 [1]。"]
 
 
 def test_tables_for_pipes_keep_one_row_a_line():

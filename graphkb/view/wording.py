@@ -1,0 +1,104 @@
+"""The words around an answer, in the question's language; and English counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphkb.text.language import question_language
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What stands around an answer in one language. ``{}`` and ``{name}`` are filled in."""
+
+    refusal: str
+    no_text: str
+    sources: str
+    closest: str
+    no_sources: str
+    title: str  # a list's title
+    span: str
+    page: str
+    source: str
+    unverified: str
+    unchecked: str
+    unsupported: str
+    uncited: str
+    corrected: str
+    refused: str
+    by: str
+    seconds: str
+    call: str
+    calls: str
+    tokens: str
+    cached: str
+    comma: str
+    usd: str
+
+
+EN = Wording(
+    refusal="The knowledge base does not answer this question.",
+    no_text="(no text)",
+    sources="Sources",
+    closest="Closest passages",
+    no_sources="The last answer names no source.",
+    title="{}:",
+    span="{path}, {page}chars {start}–{end}",
+    page="p. {}, ",
+    source="{place} ({span}): “{quote}”",
+    unverified="(unverified) ",
+    unchecked="(not checked: other language) ",
+    unsupported="Not borne out by the sources they cite:",
+    uncited="Without a source:",
+    corrected="Corrected after the check against the sources:",
+    refused="refused",
+    by="by {}",
+    seconds="{} s",
+    call="{} model call",
+    calls="{} model calls",
+    tokens="{} tokens",
+    cached="{} from the cache",
+    comma=", ",
+    usd="USD",
+)
+ZH = Wording(
+    refusal="知识库中没有这个问题的答案。",
+    no_text="（无文字）",
+    sources="来源",
+    closest="最接近的段落",
+    no_sources="上一个回答没有引用来源。",
+    title="{}：",
+    span="{path}，{page}字符 {start}–{end}",
+    page="第 {} 页，",
+    source="{place}（{span}）：“{quote}”",
+    unverified="（未证实）",
+    unchecked="（未核对：语言不同）",
+    unsupported="所引来源不能证实：",
+    uncited="没有来源：",
+    corrected="对照来源核对后更正为：",
+    refused="未作答",
+    by="由 {} 回答",
+    seconds="{} 秒",
+    call="{} 次模型调用",
+    calls="{} 次模型调用",
+    tokens="{} 个词元",
+    cached="{} 次取自缓存",
+    comma="，",
+    usd="美元",
+)
+
+
+def wording(question: str) -> Wording:
+    """The words for an answer to ``question``: Chinese for a Chinese one, else English."""
+    return ZH if question_language(question) == "zh" else EN
+
+
+def noun(count: int, plural: str) -> str:
+    """An English plural, or its singular for a count of one.
+
+    >>> noun(1, "entities"), noun(1, "text units"), noun(2, "calls"), noun(1, "cached")
+    ('entity', 'text unit', 'calls', 'cached')
+    """
+    if count != 1 or not plural.endswith("s"):
+        return plural
+    return plural[:-3] + "y" if plural.endswith("ies") else plural[:-1]
