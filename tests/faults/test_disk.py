@@ -132,6 +132,7 @@ def test_a_full_disk_below_the_vector_cache_says_so(small_disk: Path) -> None:
 
 def test_n17_an_output_that_is_a_file_and_inputs_that_are_not_there(tmp_path: Path) -> None:
     write_input(tmp_path, 0)
+    (tmp_path / "settings.yaml").write_text("", "utf-8")  # a project also without its input
     (tmp_path / "output").write_text("mine", "utf-8")
     assert str(tmp_path / "output") in error_of(index(tmp_path))
     assert (tmp_path / "output").read_text("utf-8") == "mine"
