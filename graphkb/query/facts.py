@@ -43,6 +43,7 @@ _HAN_NUMBER = re.compile(r"[〇零一二三四五六七八九十百千两]+(?:�
 _LATIN_WORD = re.compile(r"[a-z]+")
 _CAPITALISED = re.compile(r"\b[A-Z][\w’'\-]+")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;。！？：；•\n]\s*|^\W+)$")
+_BEFORE = 40
 _ACRONYM = re.compile(r"[A-Z]{2,6}")
 # Capitalised words that name nothing of their own.
 _NO_NAMES = frozenset([*_MONTHS, *(m[:3] for m in _MONTHS), *_DAYS, "i"])
@@ -143,8 +144,11 @@ def _latin_names(statement: str) -> list[str]:
     found = []
     for match in _CAPITALISED.finditer(statement):
         word = match.group()
-        first = _SENTENCE_START.search(statement[: match.start()]) is not None
-        followed = re.match(r"\s+[A-Z]", statement[match.end() :]) is not None
+        # A window: looking at all that stands before each word would take its square.
+        before = statement[max(0, match.start() - _BEFORE) : match.start()]
+        after = statement[match.end() : match.end() + _BEFORE]
+        first = _SENTENCE_START.search(before) is not None
+        followed = re.match(r"\s+[A-Z]", after) is not None
         plain = word.lower() in _NO_NAMES or (word.endswith(("'s", "’s")) and len(word) < 4)
         if plain or (first and not followed and word.isalpha() and not word.isupper()):
             continue

@@ -13,8 +13,9 @@ from graphkb.text.sentences import sentence_spans
 # A part of a sentence between two marks with fewer words than this is no statement of its own.
 _LEAST_WORDS = 3
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
-_NO_STATEMENT = re.compile(r"^\s*(?:#{1,6}\s|\|?[\s|:\-]+\|?\s*$)")
-_OPENS = re.compile(r"[:：?？]\s*[*_]*\s*$")
+# Of a line without outer white space: a heading, or the rule of a table.
+_NO_STATEMENT = re.compile(r"#{1,6}\s|[\s|:\-]+\Z")
+_OPENS = (":", "：", "?", "？")
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def _of_line(line: str, offset: int, number: int) -> Iterator[Claimed]:
         groups = owned.get(place, [])
         sentence = plain[start:end]
         if not groups:
-            if not _NO_STATEMENT.match(line) and not _OPENS.search(sentence) and _says(sentence):
+            if not _states_nothing(line, sentence) and _says(sentence):
                 yield Claimed(_trimmed(sentence), (), offset + places[end - 1] + 1, number)
             continue
         before = start
@@ -76,6 +77,12 @@ def _of_line(line: str, offset: int, number: int) -> Iterator[Claimed]:
                 _trimmed(whole), tuple(dict.fromkeys(numbers)), offset + places[end - 1] + 1, number
             )
             before = max(min(at, end), start)
+
+
+def _states_nothing(line: str, sentence: str) -> bool:
+    """Whether this is a heading, the rule of a table, a question, or opens a list."""
+    opens = sentence.rstrip().rstrip("*_ ").endswith(_OPENS)
+    return opens or _NO_STATEMENT.match(line.strip()) is not None
 
 
 def _without_marks(line: str) -> tuple[str, list[int], list[tuple[int, list[int]]]]:

@@ -9,7 +9,9 @@ import pytest
 
 from graphkb.query.citations import check_answer, check_citations, cite
 from graphkb.query.extractive import Quote
+from graphkb.query.facts import missing_names
 from graphkb.query.marks import defuse_marks, normalise_marks
+from graphkb.query.statements import statements_of
 from graphkb.types import Passage
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
@@ -289,3 +291,10 @@ def test_a_line_of_marks_belongs_to_the_statement_before_it() -> None:
     checked = check_answer("Ada Lin leads the Dipper project.\n[1]\n", SOURCES)
     assert checked.added == 0
     assert checked.citations[0].supported
+
+
+@pytest.mark.parametrize("filler", [" ", "\t ", "-| ", "：  ", "Ada Lin "])
+def test_a_model_that_repeats_itself_holds_nobody_up(filler: str) -> None:
+    text = filler * 2_000 + "x"
+    assert statements_of(text) is not None
+    assert isinstance(missing_names(text, "Ada Lin leads Osprey."), list)
