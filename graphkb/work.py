@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,7 +128,18 @@ def settings_note(settings: Settings) -> dict[str, Any]:
     note = settings.model_dump(mode="json")
     for section in ("embed", "llm"):
         note[section]["api_key"] = "set" if note[section]["api_key"] else ""
+        note[section]["base_url"] = _without_secrets(note[section]["base_url"])
     return note
+
+
+def _without_secrets(url: str) -> str:
+    """An address without user, password and query, where keys may stand.
+
+    >>> _without_secrets("https://me:secret@h:8/v1?api-key=s"), _without_secrets("http://h/v1")
+    ('https://h:8/v1', 'http://h/v1')
+    """
+    plain = re.sub(r"(?<=//)[^/@]*@", "", url)
+    return plain.partition("?")[0]
 
 
 def settings_line(last: Manifest | None, settings: Settings, due: list[str]) -> str:
