@@ -74,7 +74,7 @@ def remove(
         terminal.print_json(result.to_dict())
     else:
         click.echo("\n".join(index_lines(result, verbose)))
-    return 0
+    return 1 if result.incomplete else 0
 
 
 @click.command()

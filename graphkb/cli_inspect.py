@@ -189,7 +189,7 @@ def settings(root: Path, overrides: tuple[str, ...], show: bool, as_json: bool) 
       graphkb settings                          the reference
       graphkb settings --root my-kb --show      what is in force in my-kb
     """
-    from graphkb.settings import load_settings, settings_yaml
+    from graphkb.settings_file import load_settings, settings_yaml
     from graphkb.view.settings import masked, settings_rows
 
     if not show:

@@ -197,7 +197,7 @@ def run_index(
         if settings.embed.when == "later" and run.embed(stages):
             result = run.commit(stages)
         # Texts that got no vector are told of also where no other vector was made.
-        return replace(result, warnings=tuple(work.warnings))
+        return replace(result, warnings=_warnings(work))
 
 
 class _Run:
@@ -283,7 +283,7 @@ class _Run:
         added, changed, removed = work.documents
         result = IndexResult(
             self.version, counts, added, changed, removed, dict(self.seconds),
-            tuple(work.refused), tuple(work.warnings), _reused(work),
+            tuple(work.refused), _warnings(work), _reused(work),
             tuple(work.incomplete), work.model.usage() if work.model else (),
         )  # fmt: skip
         self.on_commit(result)
@@ -298,6 +298,11 @@ class _Run:
         """Bring the Parquet files up to date; those of a run killed before this are caught up."""
         if parquet_wanted(self.work.settings.parquet, n_units):
             write_parquet(self.work.store, self.output, self.work.table)
+
+
+def _warnings(work: Work) -> tuple[str, ...]:
+    """What stages had to say, and what was noticed of the model's server."""
+    return (*work.warnings, *(work.model.warnings() if work.model else ()))
 
 
 def due_stages(last: Manifest | None, stages: Iterable[Stage], work: Work) -> list[str]:

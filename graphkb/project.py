@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from graphkb import __version__
 from graphkb.errors import NotIndexedError, StoreError, UsageError
 from graphkb.scaffold import init_project as init_project
-from graphkb.settings import FILE_NAME, Settings, load_settings
+from graphkb.settings import Settings
+from graphkb.settings_file import FILE_NAME, load_settings
 from graphkb.types import (
     Answer,
     Hits,
@@ -537,7 +538,8 @@ class Project:
         }  # fmt: skip
 
     def _extracted(self) -> dict[str, int]:
-        """Text units by what they were read with, and ``unfinished`` ones: asked again next run."""
+        """Text units by what they were read with; of them the ``unfinished``, which are asked again
+        in the next run, and those ``cut`` by the model's limits, which are not."""
         from graphkb.store.lance import Store
 
         output, manifest = self._version()
@@ -547,7 +549,7 @@ class Project:
         methods = ("llm", "imported", "offline")
         counts = {method: read.filter(method=method).height for method in methods}
         unfinished = read.filter(~read["status"].is_in(("done", "cut"))).height
-        return {**counts, "unfinished": unfinished}
+        return {**counts, "unfinished": unfinished, "cut": read.filter(status="cut").height}
 
     def _sizes(self, indexed: bool) -> dict[str, int]:
         """Bytes on disk by part."""

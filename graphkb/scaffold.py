@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from graphkb.errors import UsageError
-from graphkb.settings import FILE_NAME
+from graphkb.settings_file import FILE_NAME
 
 
 def init_project(root: str | Path, sample: bool = False, force: bool = False) -> list[Path]:
@@ -18,7 +18,7 @@ def init_project(root: str | Path, sample: bool = False, force: bool = False) ->
     overwritten.
     """
     from graphkb.llm.prompts import shipped_folder
-    from graphkb.settings import settings_yaml
+    from graphkb.settings_file import settings_yaml
 
     root = Path(root)
     if root.exists() and not root.is_dir():

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
 from graphkb import __version__
+from graphkb.errors import ModelUnusableError
+from graphkb.llm.keys import without_secrets
 from graphkb.llm.model import Model
+from graphkb.llm.reach import OutOfReach
 from graphkb.settings import Settings
 from graphkb.store.lance import Store
 from graphkb.store.manifest import Manifest
@@ -21,6 +23,8 @@ from graphkb.types import Progress, Refused
 
 # Stages that a change of prompts makes due.
 _ASKING = frozenset({"extract_evidence", "resolve_entities", "write_reports"})
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -50,6 +54,18 @@ class Work:
         """The model of a stage that needs one."""
         assert self.model is not None, "uses_model() says whether there is one"
         return self.model
+
+    def with_model(self, run: Callable[[Model], T]) -> T:
+        """``run`` with the model; once more without reaching it where none can be reached and
+        there is a version whose facts must follow the documents. Raises ModelUnusableError when
+        there is none."""
+        model = self.asked_model()
+        try:
+            return run(model)
+        except ModelUnusableError as error:
+            if not self.committed("documents").height:
+                raise
+            return run(OutOfReach(model, error))
 
     def table(self, name: str) -> pl.DataFrame:
         """A table as it stands in this run."""
@@ -128,18 +144,8 @@ def settings_note(settings: Settings) -> dict[str, Any]:
     note = settings.model_dump(mode="json")
     for section in ("embed", "llm"):
         note[section]["api_key"] = "set" if note[section]["api_key"] else ""
-        note[section]["base_url"] = _without_secrets(note[section]["base_url"])
+        note[section]["base_url"] = without_secrets(note[section]["base_url"])
     return note
-
-
-def _without_secrets(url: str) -> str:
-    """An address without user, password and query, where keys may stand.
-
-    >>> _without_secrets("https://me:secret@h:8/v1?api-key=s"), _without_secrets("http://h/v1")
-    ('https://h:8/v1', 'http://h/v1')
-    """
-    plain = re.sub(r"(?<=//)[^/@]*@", "", url)
-    return plain.partition("?")[0]
 
 
 def settings_line(last: Manifest | None, settings: Settings, due: list[str]) -> str:

@@ -279,7 +279,8 @@ def test_eval(project: StandIn, tmp_path: Path):
 
 
 def test_settings_are_a_settings_yaml():
-    from graphkb.settings import Settings, settings_yaml
+    from graphkb.settings import Settings
+    from graphkb.settings_file import settings_yaml
 
     assert run("settings").stdout == settings_yaml()
     rows = json.loads(run("settings", "--json").stdout)

@@ -10,13 +10,15 @@ import pytest
 
 import graphkb
 from graphkb.pipeline import plan
-from graphkb.settings import Settings, settings_yaml
+from graphkb.settings import Settings
+from graphkb.settings_file import settings_yaml
 from graphkb.tables import PARQUET, TABLES
 
 ROOT = Path(graphkb.__file__).parent
 LAYERS = [
     {"errors", "types"},
     {"settings", "tables"},
+    {"settings_file"},
     {"text"},
     {"llm", "embed", "store"},
     {"ingest"},

@@ -14,7 +14,7 @@ from graphkb.importing.evidence import Evidence, make_evidence
 from graphkb.importing.graphrag import GraphRag, read_graphrag
 from graphkb.importing.reports import make_reports
 from graphkb.scaffold import init_project
-from graphkb.settings import FILE_NAME, load_settings
+from graphkb.settings_file import FILE_NAME, load_settings
 from graphkb.stages.imported import read_imported, write_imported
 
 

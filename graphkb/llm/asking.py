@@ -103,8 +103,10 @@ class Asking(Generic[T]):
         again = place in self._refused
         try:
             value = self._parse(reply.text)
-        except ValueError as error:
-            wrong = " ".join(str(error).split())[:300] or type(error).__name__
+        except (ValueError, RecursionError) as error:
+            deep = isinstance(error, RecursionError)
+            said = "the reply is nested too deep" if deep else " ".join(str(error).split())
+            wrong = said[:300] or type(error).__name__
             self._forget(place, request, reply)
             if again:
                 message = f"model {request.model!r}: no usable reply, also after a repair ({wrong})"
@@ -135,7 +137,7 @@ class Asking(Generic[T]):
             return
         try:
             strict = isinstance(json.loads(text), dict | list)
-        except ValueError:
+        except (ValueError, RecursionError):
             strict = False
         submit(self._client.memory.note_json(request, strict)).result()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +12,7 @@ from graphkb.errors import ModelFailure
 from graphkb.llm import explain
 from graphkb.llm.cache import Reply
 from graphkb.llm.calls import Call
+from graphkb.llm.characters import WholeCharacters
 from graphkb.llm.faults import Fault
 from graphkb.llm.limits import Pace
 from graphkb.llm.servers import ServerMemory, Traits
@@ -17,6 +20,7 @@ from graphkb.llm.thoughts import ThoughtFilter, are_late
 from graphkb.llm.transport import Transport
 from graphkb.llm.usage import Budget, Ledger
 from graphkb.llm.wire import (
+    HALF,
     UNKNOWN,
     body_of,
     first_choice,
@@ -35,6 +39,12 @@ _EXPECTED_REPLY = 500
 _SEEN_SHARE = 0.6
 _LEAST_WINDOW = 256
 _MOST_BYTES_PER_TOKEN = 8
+# A streamed reply is stopped at so many times its length limit, reckoned in bytes: a token has
+# about 4 of them in English and in Chinese. The bounds are for tiny limits and for none.
+_BEYOND = 4
+_BYTES_PER_TOKEN = 4
+_LEAST_BYTES = 4_000
+_MOST_BYTES = 4_000_000
 # Windows are multiples of 256; servers keep some tokens of them for themselves.
 _WINDOW_SLACK = 8
 # A window learned from an error counts the server's tokens; ours differ, so leave it a margin.
@@ -110,21 +120,42 @@ class Attempts:
         """A chat completion, put together from pieces when it is streamed."""
         if not body.get("stream"):
             return await self._transport.send(body)
+        # Of a stream that nobody watches nobody sees that it never ends.
+        most = self._options.timeout
+        try:
+            async with asyncio.timeout(most if call.pass_on is None else None):
+                return await self._joined(call, traits, body)
+        except TimeoutError:
+            raise Fault("server", f"no whole reply within {most:g} s") from None
+
+    async def _joined(self, call: Call, traits: Traits, body: dict[str, Any]) -> Any:
+        """The completion that the pieces of a stream make; one that runs far beyond its length
+        limit is stopped and counts as cut there."""
+        most = _most_bytes(body.get(traits.limit_name))
+        size = 0
+        characters = WholeCharacters(HALF)
         thoughts = ThoughtFilter(traits.late_thoughts)
         parts: list[str] = []
         whole: dict[str, Any] = {}
         end: dict[str, Any] = {}
-        async for chunk in self._transport.stream(body):
-            whole.update({key: value for key, value in chunk.items() if key != "choices" and value})
-            choice = first_choice(chunk)
-            if choice is None:
-                continue
-            parts.append(text_of(message_in(choice).get("content")))
-            call.show(thoughts.feed(parts[-1]))
-            end.update({key: choice[key] for key in ("finish_reason", "error") if choice.get(key)})
-        call.show(thoughts.finish())
+        async with aclosing(self._transport.stream(body)) as chunks:
+            async for chunk in chunks:
+                whole.update({k: value for k, value in chunk.items() if k != "choices" and value})
+                choice = first_choice(chunk)
+                if choice is None:
+                    continue
+                parts.append(characters.feed(text_of(message_in(choice).get("content"))))
+                call.show(thoughts.feed(parts[-1]))
+                end.update({k: choice[k] for k in ("finish_reason", "error") if choice.get(k)})
+                size += len(parts[-1].encode())
+                if size > most:
+                    end["finish_reason"] = "length"
+                    break
         if not parts:
             return whole
+        parts.append(characters.finish())
+        call.show(thoughts.feed(parts[-1]))
+        call.show(thoughts.finish())
         if not end.get("finish_reason") and "usage" not in whole:
             # Nothing says whether this is the end, so the text is used but not kept.
             end["finish_reason"] = UNKNOWN
@@ -203,6 +234,13 @@ class Attempts:
                     f"{self.where(call)}: the prompt has about {call.prompt_tokens} tokens, more "
                     f"than {window} ({source})",
                 )
+
+
+def _most_bytes(limit: Any) -> int:
+    """UTF-8 bytes at which a streamed reply is stopped, by its limit in tokens (0: none)."""
+    if not isinstance(limit, int) or limit <= 0:
+        return _MOST_BYTES
+    return max(_LEAST_BYTES, min(_BEYOND * _BYTES_PER_TOKEN * limit, _MOST_BYTES))
 
 
 def streamed(call: Call, traits: Traits) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from graphkb.errors import StoreError
+from graphkb.llm.characters import whole_characters
 from graphkb.tables import content_hash
 
 
@@ -54,6 +55,7 @@ class Reply:
         return bool(self.text.strip()) and self.finish_reason == "stop"
 
 
+_FIELDS = {name: type(value) for name, value in asdict(Reply("", "", 0, 0)).items()}
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS replies ("
     "key TEXT PRIMARY KEY, base_url TEXT, model TEXT, request TEXT, reply TEXT)",
@@ -105,7 +107,7 @@ class ReplyCache:
     def get(self, request: Request) -> Reply | None:
         """The kept reply to exactly this request, or None."""
         rows = self._rows("SELECT reply FROM replies WHERE key = ?", (request.key,))
-        return Reply(**{**json.loads(rows[0][0]), "cached": True}) if rows else None
+        return _reply(rows[0][0]) if rows else None
 
     def put(self, request: Request, reply: Reply) -> bool:
         """Keep a whole reply; False for one that is empty or was cut off, which is never kept."""
@@ -135,7 +137,7 @@ class ReplyCache:
         """What is remembered of a server; empty when it is not known."""
         query = "SELECT traits FROM servers WHERE base_url = ? AND model = ?"
         rows = self._rows(query, (base_url, model))
-        return dict(json.loads(rows[0][0])) if rows else {}
+        return _object(rows[0][0]) if rows else {}
 
     def remember_server(self, base_url: str, model: str, traits: Mapping[str, Any]) -> Future[None]:
         """Keep what a server proved; the future is done when it is on disk."""
@@ -146,9 +148,9 @@ class ReplyCache:
         """Per endpoint and model: replies kept and the tokens they cost."""
         query = (
             "SELECT base_url, model, COUNT(*), "
-            "SUM(json_extract(reply, '$.prompt_tokens')), "
-            "SUM(json_extract(reply, '$.completion_tokens')) "
-            "FROM replies GROUP BY base_url, model ORDER BY base_url, model"
+            "COALESCE(SUM(json_extract(reply, '$.prompt_tokens')), 0), "
+            "COALESCE(SUM(json_extract(reply, '$.completion_tokens')), 0) "
+            "FROM replies WHERE json_valid(reply) GROUP BY base_url, model ORDER BY base_url, model"
         )
         names = ("base_url", "model", "replies", "prompt_tokens", "completion_tokens")
         return [dict(zip(names, row, strict=True)) for row in self._rows(query)]
@@ -158,11 +160,13 @@ class ReplyCache:
         for key, request, reply in self._rows(
             "SELECT key, request, reply FROM replies ORDER BY key"
         ):
-            yield {"key": key, "request": json.loads(request), "reply": json.loads(reply)}
+            if _reply(reply) is not None:
+                yield {"key": key, "request": _object(request), "reply": _object(reply)}
 
     def clear(self) -> int:
-        """Forget all replies; how many there were."""
+        """Forget all replies, and what servers proved; how many replies there were."""
         count = int(self._rows("SELECT COUNT(*) FROM replies")[0][0])
+        self._write("DELETE FROM servers", ())
         self._write("DELETE FROM replies", ()).result()
         with self._reading:
             self._reader.execute("VACUUM")
@@ -248,6 +252,23 @@ def _json(value: Any) -> str:
     except UnicodeEncodeError:
         return json.dumps(value)
     return text
+
+
+def _object(kept: Any) -> dict[str, Any]:
+    """A row's JSON object; empty when it holds none."""
+    try:
+        values = json.loads(kept)
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _reply(kept: Any) -> Reply | None:
+    """A row's reply; None when the row is damaged or another version's."""
+    values = _object(kept)
+    if {name: type(value) for name, value in values.items()} != _FIELDS:
+        return None
+    return Reply(**{**values, "text": whole_characters(values["text"]), "cached": True})
 
 
 def _as_dict(request: Request) -> dict[str, Any]:

@@ -160,7 +160,7 @@ class ChatClient:
 
     async def _after(self, call: Call, fault: Fault, tries: Tries, progress: bool) -> None:
         """Wait before the next try; raises when there is none."""
-        if call.passed or fault.kind not in PASSING:
+        if call.passed or not self._may_pass(fault):
             raise self._final(call, fault)
         most = self._options.max_retries
         if fault.kind == "unreachable" and call.model not in self.attempts.answered:
@@ -175,9 +175,16 @@ class ChatClient:
         else:
             await sleep_within(wait, call.deadline, "the wait before the next try")
 
+    def _may_pass(self, fault: Fault) -> bool:
+        """Whether the next try may succeed. A page from an address that answered well before is
+        a gateway's, not a wrong address."""
+        return fault.kind in PASSING or (fault.kind == "address" and self.attempts.answers > 0)
+
     def _given_up_on(self, call: Call, fault: Fault, tries: Tries) -> GraphkbError:
         if fault.kind == "empty":
             return explain.failure(fault, self.attempts.where(call), call.text)
+        if fault.kind == "address":
+            return self._unusable(call, fault)
         if fault.kind == "unreachable" and call.model not in self.attempts.answered:
             return self._unusable(call, fault)
         if self._given_up_after != self.attempts.answers:
@@ -189,7 +196,7 @@ class ChatClient:
 
     def _final(self, call: Call, fault: Fault) -> GraphkbError:
         """A failure that no repetition can mend."""
-        if fault.kind in UNUSABLE:
+        if fault.kind in UNUSABLE and not self._may_pass(fault):
             return self._unusable(call, fault)
         if fault.kind == "refused" and not self.attempts.answers:
             self._refused += 1

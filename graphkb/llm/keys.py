@@ -8,12 +8,13 @@ from pathlib import Path
 
 import yaml
 
-from graphkb.settings import FILE_NAME
+from graphkb.settings_file import FILE_NAME
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _OVERRIDE = "GRAPHKB_LLM_API_KEY"
 _SECRET = re.compile(r"\b(?:sk|sess|pk|rk|gsk|xai|key)-[A-Za-z0-9_\-]{6,}")
-_PASSWORD = re.compile(r"//[^/@\s]+@")
+_PASSWORD = re.compile(r"//[^/\s]+@")
+_QUERY = re.compile(r"(?<=[\w/])\?[\w.~%-]+=[^\s\"'<>()]*")
 _SHOWN = 4
 _SHORTEST = 6
 
@@ -55,7 +56,8 @@ def _defines(env: Path, name: str) -> bool:
 
 
 def masked(text: str, key: str) -> str:
-    """``text`` without the key, and without anything that looks like one, or like a password.
+    """``text`` without the key, and without anything that looks like one, like a password or like
+    the query of an address.
 
     >>> masked("Incorrect API key provided: sk-abcdef1234567890", "")
     'Incorrect API key provided: sk-a***'
@@ -64,5 +66,14 @@ def masked(text: str, key: str) -> str:
     """
     if len(key) >= _SHORTEST:
         text = text.replace(key, f"{key[:_SHOWN]}***")
-    text = _PASSWORD.sub("//***@", text)
+    text = _QUERY.sub("?***", _PASSWORD.sub("//***@", text))
     return _SECRET.sub(lambda found: f"{found.group()[:_SHOWN]}***", text)
+
+
+def without_secrets(url: str) -> str:
+    """An address without user, password and query, where keys may stand.
+
+    >>> without_secrets("https://me:secret@h:8/v1?api-key=s"), without_secrets("http://h/v1")
+    ('https://h:8/v1', 'http://h/v1')
+    """
+    return re.sub(r"(?<=//)[^/]*@", "", re.split(r"[?#]", url, maxsplit=1)[0])

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from graphkb.llm.characters import whole_characters
+
 _DEEPEST = 200
 _SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _CLOSERS = {'"': '"', "'": "'", "“": '”“"', "”": '”“"', "‘": "’‘'", "`": "`", "＂": '＂"'}
@@ -32,6 +34,10 @@ _NEXT_KEY = re.compile(
 )
 _NEXT_ITEM = re.compile(r"\s*(?:[\"'“‘”`＂{\[\]}]|-?\d|[TFNtfn](?:rue|alse|one|ull)\b|\Z)")
 _QUOTED_KEY = re.compile(r"([\"'“‘`＂])[^\"'“”‘’`＂,，:：{}\[\]\n]{1,60}[\"'”’“`＂]\s*[:：]")
+
+
+class TooDeepError(ValueError):
+    """More levels than any reply means."""
 
 
 class _Cut(Exception):
@@ -77,9 +83,12 @@ class _Reader:
         seen = self.text[self.place : self.place + 20]
         return ValueError(f"{expected} expected at character {self.place}, found {seen!r}")
 
-    def container(self, depth: int) -> Any:
+    def check(self, depth: int) -> None:
         if depth > _DEEPEST:
-            raise ValueError(f"nested deeper than {_DEEPEST} levels")
+            raise TooDeepError(f"nested deeper than {_DEEPEST} levels")
+
+    def container(self, depth: int) -> Any:
+        self.check(depth)
         mark = self.peek()
         if mark not in _OPENING:
             raise self.wrong("{ or [")
@@ -105,6 +114,7 @@ class _Reader:
 
     def doubled(self, depth: int) -> dict[str, Any]:
         """``{{ … }}``, as it stands in the template that the model has seen."""
+        self.check(depth)
         self.place += 1
         pairs = self.pairs(depth + 1)
         found = _SPACE.match(self.text, self.place)
@@ -200,7 +210,7 @@ class _Reader:
                 continue
             if character in closers and self.ends_here(ends, following):
                 self.place += 1
-                return "".join(parts)
+                return whole_characters("".join(parts))
             parts.append(character)
             self.place += 1
         raise _Cut

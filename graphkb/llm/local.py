@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -223,11 +223,12 @@ class LocalTransport(Transport):
         await self._ready()
         return await super().send(body)
 
-    async def stream(self, body: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    async def stream(self, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """See :meth:`Transport.stream`."""
         await self._ready()
-        async for chunk in super().stream(body):
-            yield chunk
+        async with contextlib.aclosing(super().stream(body)) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
     async def _ready(self) -> None:
         if self._server is None:

@@ -12,6 +12,8 @@ from graphkb.errors import SettingsError
 
 LANGUAGES = ("en", "zh")
 
+_PARTING = re.compile(r"^---[ \t]*$", re.MULTILINE)
+
 
 def shipped_folder(part: str) -> Any:
     """The ``prompts`` or ``input`` folder that comes with graphkb, from a wheel or a checkout."""
@@ -29,15 +31,64 @@ def fill_prompt(root: Path, language: str, name: str, **variables: str) -> str:
     text, in the prompt and in the values. Languages without prompts use English. Raises
     SettingsError naming the file and the variable when the prompt asks for one not given.
     """
-    language = language if language in LANGUAGES else "en"
+    source = _source(root, prompt_language(language), name)
+    return _filled(source, _read(source), variables)
+
+
+def load_prompt(root: Path, language: str, name: str, **variables: str) -> tuple[str, str]:
+    """System and user message of a prompt for a model.
+
+    The file holds both, parted by a line ``---``. A variable of the shipped user message holds
+    text from documents or the question: the project's own prompt must have it there too, and
+    not in the system message. Raises SettingsError as :func:`fill_prompt` does, when the line is
+    missing, and when such a variable stands elsewhere.
+    """
+    language = prompt_language(language)
+    source = _source(root, language, name)
+    system, user = _parts(source)
+    shipped = shipped_folder("prompts") / language / f"{name}.md"
+    if str(shipped) != str(source):
+        _check_places(source, (system, user), _parts(shipped))
+    return _filled(source, system, variables), _filled(source, user, variables)
+
+
+def _source(root: Path, language: str, name: str) -> Any:
     own = root / "prompts" / language / f"{name}.md"
-    source = own if own.is_file() else shipped_folder("prompts") / language / f"{name}.md"
+    return own if own.is_file() else shipped_folder("prompts") / language / f"{name}.md"
+
+
+def _read(source: Any) -> str:
     try:
-        template = string.Template(source.read_text("utf-8-sig").strip())
+        text: str = source.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{source}: the prompt cannot be read ({error})") from None
+    return text.strip()
+
+
+def _parts(source: Any) -> tuple[str, str]:
+    """System and user message of a prompt file, not filled in."""
+    parts = _PARTING.split(_read(source), maxsplit=1)
+    if len(parts) < 2:
+        raise SettingsError(f"{source}: a line --- must part the system from the user message")
+    return parts[0].strip(), parts[1].strip()
+
+
+def _check_places(source: Any, own: tuple[str, str], shipped: tuple[str, str]) -> None:
+    system, user = (set(string.Template(part).get_identifiers()) for part in own)
+    known, wanted = (set(string.Template(part).get_identifiers()) for part in shipped)
+    for name in sorted(wanted - known):
+        if name in system:
+            raise SettingsError(
+                f"{source}: ${name} stands above the line ---, where text from documents would "
+                "pass for instructions; move it below"
+            )
+        if name not in user:
+            raise SettingsError(f"{source}: ${name} is missing below the line ---; put it back")
+
+
+def _filled(source: Any, text: str, variables: dict[str, str]) -> str:
     try:
-        return template.substitute(variables)
+        return string.Template(text).substitute(variables)
     except KeyError as error:
         known = ", ".join(f"${variable}" for variable in variables) or "none"
         raise SettingsError(
@@ -45,25 +96,6 @@ def fill_prompt(root: Path, language: str, name: str, **variables: str) -> str:
         ) from None
     except ValueError as error:
         raise SettingsError(f"{source}: {error}; write $$ for a dollar sign") from None
-
-
-def load_prompt(root: Path, language: str, name: str, **variables: str) -> tuple[str, str]:
-    """System and user message of a prompt for a model.
-
-    The file holds both, parted by a line ``---``. Text from documents may only come into the
-    user message. Raises SettingsError as :func:`fill_prompt` does, and when the line is missing.
-    """
-    filled = fill_prompt(root, language, name, **{key: f"\x00{key}\x00" for key in variables})
-    system, separator, user = filled.partition("\n---\n")
-    if not separator:
-        raise SettingsError(
-            f"prompts/{language}/{name}.md: a line --- must part the system from the user message"
-        )
-
-    def put(text: str) -> str:
-        return re.sub("\x00(.*?)\x00", lambda found: variables[found.group(1)], text).strip()
-
-    return put(system), put(user)
 
 
 def prompt_language(code: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from graphkb.llm.cache import ReplyCache, Request
@@ -22,7 +22,8 @@ class Traits:
 
     ``mode`` is the strictest way of asking for JSON not yet refused; ``dropped`` are parameters
     that it refuses; ``limit_name`` is its name for the length limit, ``reply_limit`` the largest
-    it accepts (0: not known), ``window`` its context in tokens (0: not known). ``system_role`` is
+    it accepts (0: not known), ``window`` its context in tokens (0: not known; for this process
+    only, because a server's window may be raised and its error tells it again). ``system_role`` is
     false where instructions must stand in the user message. ``reasons`` is true when reasoning
     used up a limit meant for the reply, ``late_thoughts`` when thoughts come without an opening
     mark, ``thinking_off`` when thinking must be switched off. ``streaming``: can it stream?
@@ -51,11 +52,15 @@ class Traits:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Traits:
-        """Traits as they were kept; unknown keys of another version are left out."""
-        known = {field.name for field in fields(cls)}
-        kept = {key: value for key, value in values.items() if key in known}
-        if "dropped" in kept:
-            kept["dropped"] = tuple(kept["dropped"])
+        """Traits as they were kept; what this version does not know is left out."""
+        kept: dict[str, Any] = {}
+        for name, default in asdict(cls()).items():
+            value = values.get(name)
+            value = tuple(value) if isinstance(value, list) else value
+            if type(value) is type(default):
+                kept[name] = value
+        if kept.get("mode") not in MODES:
+            kept.pop("mode", None)
         return cls(**kept)
 
 
@@ -82,7 +87,7 @@ class ServerMemory:
         """What this server proved, in this run and in earlier ones."""
         if model not in self._traits:
             kept = self._cache.server(self._endpoint, model)
-            self._traits[model] = Traits.from_dict(kept)
+            self._traits[model] = replace(Traits.from_dict(kept), window=0)
         return self._traits[model]
 
     async def learn(self, model: str, **changes: Any) -> None:
@@ -91,9 +96,11 @@ class ServerMemory:
 
     async def replace(self, model: str, traits: Traits) -> None:
         """Remember these traits."""
-        if traits != self.traits(model):
-            self._traits[model] = traits
-            kept = self._cache.remember_server(self._endpoint, model, traits.as_dict())
+        before = replace(self.traits(model), window=traits.window)
+        self._traits[model] = traits
+        if traits != before:
+            values = replace(traits, window=0).as_dict()
+            kept = self._cache.remember_server(self._endpoint, model, values)
             await asyncio.wrap_future(kept)
 
     def trusts(self, request: Request) -> bool:

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from graphkb.llm.characters import whole_characters
 from graphkb.llm.conform import conform
-from graphkb.llm.lenient import read_lenient
+from graphkb.llm.lenient import TooDeepError, read_lenient
 from graphkb.llm.prompt import Parse
 from graphkb.llm.thoughts import without_thoughts
 
@@ -17,7 +18,11 @@ _START = re.compile(
     r"[{｛]\s*(?:[\"'“‘”`＂}{｛｝]|\\\"|[\w-]{1,60}\s*[:：])|[\[［]\s*[\[\]{｛［\"'“‘＂]|\A\s*\[\s*-?[\d\]]"
 )
 _MOST_CANDIDATES = 20
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.|\Z)", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.|\Z)",
+    re.DOTALL,
+)
+_HALF = re.compile(r"u[dD][89a-fA-F]..\Z")
 # LaTeX words whose backslash JSON would read as an escape: \frac is no form feed, \beta no
 # backspace. No text has a form feed or backspace before a letter; for the others, the words.
 _LATEX = re.compile(
@@ -52,7 +57,7 @@ def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
     Thoughts, byte order marks, code fences and prose around it are left out, and what
     :func:`read_lenient` takes is taken. Raises ValueError saying what is wrong.
     """
-    spoken, ended = without_thoughts(text.lstrip("\ufeff"))
+    spoken, ended = without_thoughts(whole_characters(text).lstrip("\ufeff"))
     if not ended:
         raise ValueError("the reply ends inside its thoughts, before any JSON")
     spoken = _THOUGHT_BLOCK.sub("", spoken) if not spoken.lstrip().startswith("{") else spoken
@@ -110,7 +115,7 @@ def _unquoted(text: str) -> str:
         inner = json.loads(text, strict=False)
     except ValueError:
         return text
-    return inner if isinstance(inner, str) else text
+    return _mended(inner) if isinstance(inner, str) else text
 
 
 def _read(text: str, start: int) -> tuple[Any, int]:
@@ -123,6 +128,10 @@ def _read(text: str, start: int) -> tuple[Any, int]:
         pass
     try:
         return read_lenient(text, start)
+    except TooDeepError:
+        raise  # json-repair takes seconds for it.
+    except RecursionError:
+        raise ValueError("the JSON is nested too deep") from None
     except ValueError as error:
         value = _repaired(text[start:])
         if value is None:
@@ -142,12 +151,15 @@ def _repaired(text: str) -> Any:
 
 
 def _mended(text: str) -> str:
-    """Backslashes that JSON does not know, or would misread, made literal."""
+    """Backslashes that JSON does not know, or would misread, made literal; half characters that
+    nothing completes (``\\ud83d``) made U+FFFD."""
     return _ESCAPE.sub(_mend, text) if "\\" in text else text
 
 
 def _mend(found: re.Match[str]) -> str:
     code = found.group(1)
+    if _HALF.match(code):
+        return r"\ufffd"
     if len(code) > 1 or code in ('"', "\\", "/"):
         return found.group()
     if code and code in "bfnrt" and not _LATEX.match(found.string, found.start(1)):

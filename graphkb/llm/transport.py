@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from functools import lru_cache
 from typing import Any
 
 from graphkb.errors import SettingsError
 from graphkb.llm.faults import Fault, judge, judge_inside
-from graphkb.llm.keys import masked
+from graphkb.llm.keys import masked, without_secrets
 from graphkb.llm.wire import endpoint, is_local, read_body
 from graphkb.settings import LanguageModel
 
@@ -51,7 +51,7 @@ class Transport:
         self.address, self._query = endpoint(base_url or options.base_url)
         self._options = options
         self._key = options.api_key.strip()
-        self.name = name or self.where
+        self.name = name or self.clean(self.address)
         if not self._key.isascii() or any(character.isspace() for character in self._key):
             raise SettingsError(
                 "llm.api_key: a key has only ASCII characters and no spaces; copy it again"
@@ -93,7 +93,7 @@ class Transport:
             raise self._fault(error) from error
         return self._checked(response.status_code, response.headers, response.content)
 
-    async def stream(self, body: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    async def stream(self, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """Chunks as they come; a server that answers without streaming gives one. Raises Fault."""
         import httpx2
         import openai
@@ -129,7 +129,7 @@ class Transport:
     @property
     def where(self) -> str:
         """The address as messages show it."""
-        return self.clean(self.address)
+        return self.clean(without_secrets(self.address))
 
     def clean(self, text: str) -> str:
         """``text`` without the key."""

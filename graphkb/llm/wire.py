@@ -10,7 +10,9 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from graphkb.errors import SettingsError
 from graphkb.llm.cache import Reply, Request
+from graphkb.llm.characters import whole_characters
 from graphkb.llm.faults import Fault, judge, judge_inside, message_of
+from graphkb.llm.keys import without_secrets
 from graphkb.llm.servers import Traits, mode_of
 from graphkb.llm.thoughts import without_thoughts
 from graphkb.text.language import has_han
@@ -18,9 +20,13 @@ from graphkb.text.language import has_han
 _ENDINGS = ("/chat/completions", "/completions", "/chat", "/models")
 UNKNOWN = "unknown"
 """finish_reason of a stream that did not say whether it was at its end."""
+HALF = "?"
+"""What stands for half a character in what is sent and said."""
 _CUT = {"length", "max_tokens", "model_length", "max_output_tokens"}
 _BLOCKED = {"content_filter", "content-filter", "safety", "sensitive", "recitation", "blocklist"}
 _BROKEN = {"insufficient_system_resource", "network_error", "error", "abort"}
+# Beyond any window: a count of tokens above this is none.
+_MOST_TOKENS = 100_000_000
 _LOCAL = {"localhost", "host.docker.internal"}
 
 
@@ -37,8 +43,9 @@ def endpoint(base_url: str) -> tuple[str, dict[str, str]]:
     except ValueError:
         usable = False
     if not usable:
+        shown = without_secrets(base_url).rpartition("@")[2]
         raise SettingsError(
-            f"llm.base_url: {base_url!r} is not a URL; "
+            f"llm.base_url: {shown!r} is not a URL; "
             "write for example https://api.openai.com/v1 or http://localhost:11434/v1"
         )
     path = parts.path.rstrip("/")
@@ -67,7 +74,7 @@ def body_of(
     options = request.options
     mode = mode_of(request, traits)
     messages = [
-        {"role": role, "content": _whole_characters(text)} for role, text in request.messages
+        {"role": role, "content": whole_characters(text, HALF)} for role, text in request.messages
     ]
     if mode is not None:
         _say_json(messages)
@@ -99,15 +106,6 @@ def _limit(options: Mapping[str, Any], traits: Traits) -> int:
     if not most and not traits.reasons:
         most = int(options.get("prompt_max_tokens", 0))
     return min(most, traits.reply_limit) if traits.reply_limit and most else most
-
-
-def _whole_characters(text: str) -> str:
-    """Half characters (lone surrogates) have no UTF-8 form; they become question marks."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
 
 
 def _say_json(messages: list[dict[str, str]]) -> None:
@@ -190,7 +188,7 @@ def usage_of(data: Any) -> tuple[int, int, str]:
     """Prompt tokens, reply tokens (0 where the server gives none) and the text with thoughts."""
     usage = data.get("usage") if isinstance(data, dict) else None
     usage = usage if isinstance(usage, dict) else {}
-    text = text_of(message_in(first_choice(data) or {}).get("content"))
+    text = whole_characters(text_of(message_in(first_choice(data) or {}).get("content")), HALF)
     return _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), text
 
 
@@ -210,7 +208,7 @@ def message_in(choice: Mapping[str, Any]) -> dict[str, Any]:
 def _reply(message: Mapping[str, Any], reason: str, status: int) -> Reply:
     if reason in _BROKEN:
         raise Fault("server", f"the server broke the reply off ({reason})", status)
-    text, ended = without_thoughts(text_of(message.get("content")))
+    text, ended = without_thoughts(whole_characters(text_of(message.get("content")), HALF))
     cut = reason in _CUT or not ended
     if reason in _BLOCKED:
         raise Fault("blocked", "no text, or only a part of it (content filter)", status)
@@ -222,14 +220,17 @@ def _reply(message: Mapping[str, Any], reason: str, status: int) -> Reply:
 
 
 def text_of(content: Any) -> str:
-    """A message's content as text: a string, or the text parts of a list."""
+    """A message's content as text: a string, or the text parts of a list. It may hold, or end
+    in, half characters."""
     if isinstance(content, str):
-        return _whole_characters(content)
+        return content
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
-        return _whole_characters("".join(part for part in parts if isinstance(part, str)))
+        return "".join(part for part in parts if isinstance(part, str))
     return ""
 
 
 def _count(value: Any) -> int:
-    return int(value) if isinstance(value, int | float) and value > 0 else 0
+    """A number of tokens; 0, as if it were not given, for what can be none (NaN, 1e999, -1)."""
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if known and 0 < value <= _MOST_TOKENS else 0

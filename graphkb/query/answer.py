@@ -25,6 +25,7 @@ from graphkb.query.citations import check_answer, check_citations
 from graphkb.query.compose import compose_answer, last_turns
 from graphkb.query.hybrid import hybrid_context
 from graphkb.query.local import local_context
+from graphkb.query.marks import hide_code, show_code
 from graphkb.query.quoted import documents_of, quote_answer
 from graphkb.query.route import clean_question, route
 from graphkb.query.stream import AnswerStream
@@ -215,7 +216,8 @@ def _checked(
         idf=snapshot.vocabulary.idf,
     )
     documents = documents_of(snapshot, found.citations)
-    text, citations, problems = check_citations(found.text, found.citations, documents)
+    hidden = hide_code(found.text)
+    text, citations, problems = check_citations(hidden, found.citations, documents)
     notes.warnings += [*found.warnings, *problems]
     if written.problem:
         notes.warnings.append(written.problem)
@@ -227,7 +229,7 @@ def _checked(
     refused = written.refused
     return Answer(
         question=ask.question,
-        text=text,
+        text=show_code(text),
         citations=tuple(citations),
         refused=refused,
         method=context.method,

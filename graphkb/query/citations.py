@@ -14,13 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from graphkb.query.extractive import Quote
-from graphkb.query.marks import MARK, normalise_marks
+from graphkb.query.marks import MARK, hide_code, normalise_marks, show_code
 from graphkb.query.statements import Claimed, statements_of
 from graphkb.query.support import CLEARLY, PART, Evidence, Fit, Idf, Statement, are_foreign, fit
 from graphkb.types import Citation, Passage
 
 # A quote that covers the sentences of several statements is no longer than this.
 _LONGEST_QUOTE = 400
+# Statements beyond so many characters of an answer are not compared with the sources.
+LONGEST_CHECKED = 20_000
 # A statement about the sources themselves needs none.
 _ABOUT_SOURCES = re.compile(
     r"\b(?:sources?|documents?|passages?|knowledge base|context|information)\b.*"
@@ -73,7 +75,8 @@ def check_citations(
 
     A mark without a source is removed and reported; a source whose span does not hold its
     quote in ``documents`` (id to text) is dropped with its mark; unused sources are dropped.
-    Numbers are kept as they are.
+    Numbers are kept as they are. Code is not looked for: quotes of documents hold lone backticks.
+    For a model's answer hide it before (:func:`~graphkb.query.marks.hide_code`).
     """
     warnings: list[str] = []
     sound: dict[int, Citation] = {}
@@ -111,6 +114,8 @@ def check_answer(
     """A model's answer with its citations checked and repaired.
 
     ``passages`` are the sources it was given, in their order; ``idf`` weighs words by rarity.
+    Marks are repaired everywhere outside code; statements are checked in the first 20,000
+    characters (:data:`LONGEST_CHECKED`), and a warning says so where there are more.
     """
     return _Check(passages, question, dictionary, idf).run(text)
 
@@ -139,16 +144,22 @@ class _Check:
     def run(self, text: str) -> Checked:
         passages = [source.passage for source in self.sources]
         text, warnings = normalise_marks(text, passages, self._closest)
+        text = hide_code(text)
+        if len(text) > LONGEST_CHECKED:
+            warnings.append(
+                f"the answer has {len(text)} characters: what comes after the first "
+                f"{LONGEST_CHECKED} was not compared with the sources"
+            )
         unsupported: list[str] = []
         uncited: list[str] = []
         added: list[tuple[int, int]] = []
-        claimed = statements_of(text)
+        claimed = statements_of(text[:LONGEST_CHECKED])
         for one in claimed:
             statement = self._statement(one.text)
-            if one.numbers:
-                if not self._hold(statement, one.numbers):
+            if numbers := self._known(one.numbers):
+                if not self._hold(statement, numbers):
                     unsupported.append(one.text)
-            elif number := self._clearly(statement, _beside(claimed, one)):
+            elif number := self._clearly(statement, self._known(_beside(claimed, one))):
                 added.append((one.end, number))
                 self._hold(statement, (number,))
             elif not _ABOUT_SOURCES.search(one.text):
@@ -158,13 +169,17 @@ class _Check:
             text = f"{text[:place]}{gap}[{number}]{text[place:]}"
         cited = sorted({int(number) for number in MARK.findall(text)})
         return Checked(
-            text=text,
-            citations=tuple(self._cite(number) for number in cited if number <= len(passages)),
-            unsupported=tuple(dict.fromkeys(unsupported)),
-            uncited=tuple(dict.fromkeys(uncited)),
+            text=show_code(text),
+            citations=tuple(self._cite(number) for number in self._known(cited)),
+            unsupported=tuple(show_code(one) for one in dict.fromkeys(unsupported)),
+            uncited=tuple(show_code(one) for one in dict.fromkeys(uncited)),
             added=len(added),
             warnings=tuple(warnings),
         )
+
+    def _known(self, numbers: Sequence[int]) -> list[int]:
+        """The numbers that are those of sources."""
+        return [number for number in numbers if 1 <= number <= len(self.sources)]
 
     def _statement(self, text: str) -> Statement:
         return Statement(text, self.dictionary, self.idf)

@@ -18,13 +18,16 @@ _SHAPE = '[{"question": "…", "answer": "…"}] or chat messages [{"role": "use
 
 
 def read_turns(history: History) -> tuple[Turn, ...]:
-    """A conversation as turns. Raises UsageError naming the item that is none.
+    """A conversation as turns. Raises UsageError naming the item that is none, or what was given
+    instead of a list.
 
     >>> read_turns([("Who leads it?", "Ada.")])
     (Turn(question='Who leads it?', answer='Ada.'),)
     >>> read_turns([{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Ada"}])
     (Turn(question='Who?', answer='Ada'),)
     """
+    if isinstance(history, str | Mapping) or not isinstance(history, Sequence):
+        raise UsageError(f"history: expected a list of turns, got {_seen(history)}; give {_SHAPE}")
     turns: list[Turn] = []
     asked: list[str] = []
     for place, item in enumerate(history, 1):
@@ -50,9 +53,16 @@ def _pair(item: Any, place: int) -> tuple[str, str]:
     else:
         pair = list(item) if isinstance(item, list | tuple) else []
     if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
-        seen = json.dumps(item, ensure_ascii=False, default=str)[:80]
-        raise UsageError(f"history: item {place} is {seen}; give {_SHAPE}")
+        raise UsageError(f"history: item {place} is {_seen(item)}; give {_SHAPE}")
     return str(pair[0]), str(pair[1])
+
+
+def _seen(value: Any) -> str:
+    """The beginning of what was given, on one line."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)[:80]
+    except (RecursionError, TypeError, ValueError):
+        return f"a {type(value).__name__} that is no JSON, or nested too deeply"
 
 
 def _content(content: Any) -> str:
@@ -76,6 +86,8 @@ def read_history(path: Path) -> tuple[Turn, ...]:
         raise UsageError(f"{path}: cannot be read as UTF-8 text ({error})") from None
     except json.JSONDecodeError as error:
         raise UsageError(f"{path}:{error.lineno}: no JSON ({error.msg}); give {_SHAPE}") from None
+    except RecursionError:
+        raise UsageError(f"{path}: nested too deeply; give {_SHAPE}") from None
     if isinstance(value, Mapping):
         value = value.get("messages")
     if not isinstance(value, list):

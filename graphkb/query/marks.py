@@ -32,7 +32,15 @@ MARK = re.compile(r"\[(\d+)\]")
 MARKS = re.compile(r"\[\d+\](?:[ \t]*[,，、;；]?[ \t]*\[\d+\])*")
 
 _BRACKET = re.compile(r"[\[【［]([^\[\]【】［］\n]{1,300})[\]】］]")
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
+_CODE = re.compile(
+    r"(?:^[ \t]*(?P<fence>~~~)|(?P<ticks>`{3,})).*?(?:(?(fence)^[ \t]*~~~|(?P=ticks))|\Z)"
+    r"|`[^`\n]+`",
+    re.DOTALL | re.MULTILINE,
+)
+# Noncharacters, which no text holds, stand in for the brackets inside code.
+_BRACKETS, _STAND_INS = "[]【】［］", "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5"
+_HIDE, _SHOW = str.maketrans(_BRACKETS, _STAND_INS), str.maketrans(_STAND_INS, _BRACKETS)
+_FOREIGN = str.maketrans(dict.fromkeys(_STAND_INS, "\ufffd"))
 _RANGE = r"\^?\d+(?:\s*(?:[-–—~～]|至|到|to)\s*\^?\d+)?"
 _NUMBERS = re.compile(rf"{_RANGE}(?:\s*(?:[,，、;；&]|and|和)\s*{_RANGE})*(?:\s*†.*)?")
 _PART = re.compile(r"\^?(\d+)(?:\s*(?:[-–—~～]|至|到|to)\s*\^?(\d+))?")
@@ -60,13 +68,13 @@ def normalise_marks(
     >>> normalise_marks("Ada leads 【1-2】, they say [7].", [_EXAMPLE, _EXAMPLE])
     ('Ada leads [1][2], they say.', ['citation [7] points to no source: removed'])
     """
-    code = [match.span() for match in _CODE.finditer(text)]
+    text = hide_code(text)
     warnings: list[str] = []
     pieces: list[str] = []
     position = 0
     for match in _BRACKET.finditer(text):
         start, end = match.span()
-        meant = None if any(a <= start < b for a, b in code) else _meant(match, passages, choose)
+        meant = _meant(match, passages, choose)
         if meant is None:
             continue
         known = [n for n in meant if 1 <= n <= len(passages)]
@@ -81,10 +89,28 @@ def normalise_marks(
         if not known:
             pieces[-1] = pieces[-1].rstrip(" \t") if _closes(text, end) else pieces[-1]
     pieces.append(text[position:])
-    return MARKS.sub(_joined, "".join(pieces)), list(dict.fromkeys(warnings))
+    joined = MARKS.sub(_joined, "".join(pieces))
+    return show_code(joined), list(dict.fromkeys(warnings))
 
 
 _EXAMPLE = Passage("text_unit", "", 1.0, "u", "d", "", "", "", None, 0, 0)
+
+
+def hide_code(text: str) -> str:
+    """The text with stand-ins for the brackets inside code, so that nothing there is a mark.
+
+    Every character keeps its place. :func:`show_code` brings the brackets back. Stand-ins that
+    the text itself holds become U+FFFD.
+
+    >>> MARK.findall(hide_code("Ada leads it [1]; see `x[42]`")), show_code(hide_code("`x[42]`"))
+    (['1'], '`x[42]`')
+    """
+    return _CODE.sub(lambda code: code.group().translate(_HIDE), text.translate(_FOREIGN))
+
+
+def show_code(text: str) -> str:
+    """The text with the brackets that :func:`hide_code` hid."""
+    return text.translate(_SHOW)
 
 
 def defuse_marks(text: str) -> str:

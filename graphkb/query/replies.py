@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphkb.llm.structured import parse_json
+from graphkb.text.sentences import sentence_spans
 
 _POINTS = ("points", "key_points", "要点")
 _TEXT = ("description", "point", "text", "content", "描述", "要点", "内容")
@@ -25,7 +26,9 @@ _NUMBER = ("id", "number", "编号")
 
 # The score of a point whose own cannot be read.
 _MIDDLE = 50.0
+# Characters of a question and of a point; a longer one is cut.
 _LONGEST_QUESTION = 300
+_LONGEST_POINT = 1000
 
 _SCORE_TEXT = re.compile(r"^\s*(-?\d+(?:\.\d+)?)\s*(?:%|(?:/|of|out of)\s*(\d+(?:\.\d+)?))?")
 _CITED = re.compile(r"\s*\[(?:Data:[^\]]*|\^?\d+(?:\s*[,，、–-]\s*\d+)*)\]")
@@ -81,7 +84,8 @@ class StepReply:
 
 
 def read_points(text: str) -> tuple[Draft, ...]:
-    """Points in their order; those without a description or with score 0 are left out.
+    """Points in their order; those without a description or with score 0 are left out, and one
+    of more than 1,000 characters ends with a sentence before.
 
     >>> read_points('{"points": [{"description": "Ada leads", "score": "85/100"}]}')
     (Draft(text='Ada leads', score=85.0, sources=()),)
@@ -156,11 +160,22 @@ def _read_drafts(value: Any) -> Iterator[Draft]:
         if not isinstance(text, str):
             continue
         score = _score(_first(item, _SCORE), 100.0) if named else None
-        plain = " ".join(_CITED.sub("", text).split())
+        plain = _shortened(" ".join(_CITED.sub("", text).split()))
         if plain and score != 0:
             cited = _numbers(_first(item, _SOURCES)) if named else ()
             marks = tuple(n for mark in _CITED.findall(text) for n in _numbers(mark))
             yield Draft(plain, _MIDDLE if score is None else score, cited or marks)
+
+
+def _shortened(text: str) -> str:
+    """A point of bounded length: whole sentences where there are any, else cut at a space."""
+    if len(text) <= _LONGEST_POINT:
+        return text
+    start = text[:_LONGEST_POINT]
+    *whole, _ = sentence_spans(start)
+    if whole:
+        return start[: whole[-1][1]]
+    return f"{start[: _LONGEST_POINT - 2].rpartition(' ')[0] or start[: _LONGEST_POINT - 2]} …"
 
 
 def _questions(value: Any) -> tuple[str, ...]:

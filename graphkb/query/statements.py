@@ -58,6 +58,8 @@ def statements_of(text: str) -> list[Claimed]:
 def _of_line(line: str, offset: int, number: int) -> Iterator[Claimed]:
     plain, places, marks = _without_marks(line)
     spans = sentence_spans(plain)
+    # A sentence of hundreds of marks with nothing between them is one statement, not hundreds.
+    seen: set[tuple[int, str, tuple[int, ...]]] = set()
     owned: dict[int, list[tuple[int, list[int]]]] = {}
     for at, numbers in marks:
         owned.setdefault(_owner(spans, at, marks[0][0] == 0), []).append((at, numbers))
@@ -72,10 +74,11 @@ def _of_line(line: str, offset: int, number: int) -> Iterator[Claimed]:
         for index, (at, numbers) in enumerate(groups):
             last = index == len(groups) - 1
             part = plain[before : end if last else max(min(at, end), start)]
+            cited = tuple(dict.fromkeys(numbers))
             whole = part if _says(part) else sentence
-            yield Claimed(
-                _trimmed(whole), tuple(dict.fromkeys(numbers)), offset + places[end - 1] + 1, number
-            )
+            if (place, whole, cited) not in seen:
+                seen.add((place, whole, cited))
+                yield Claimed(_trimmed(whole), cited, offset + places[end - 1] + 1, number)
             before = max(min(at, end), start)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from graphkb.errors import LanguageModelError, ModelFailure
 from graphkb.llm.model import Model, Prompt, plain
 from graphkb.query.compose import NOT_FOUND, Composed, reply_share
+from graphkb.text.sentences import sentence_spans
 
 Compose = Callable[[int], Composed]
 """Makes the prompt for a window of so many tokens; 0 when none is known."""
@@ -33,6 +34,8 @@ _SAYS_NOTHING = re.compile(
     re.IGNORECASE,
 )
 _SHORT = 400
+# Where an answer cites, with the space before.
+_CITED = re.compile(r"[ \t]*[\[【［]\s*\^?\d[^\]】］\n]{0,40}[\]】］]")
 
 
 @dataclass(frozen=True)
@@ -119,15 +122,25 @@ def _written(composed: Composed, text: str, problem: str = "") -> Written:
     """The reply without the agreed line, and whether it is a refusal.
 
     It is one when the line comes first, or when it comes elsewhere or is missing and the
-    answer, a short one, cites nothing and says that nothing was found.
+    answer, a short one, says that nothing was found and cites nothing, or cites for that alone.
+    Marks of a refusal that says nothing else are left out.
     """
     first = _MARKER.match(text.lstrip())
     marked = _MARKER.search(text) is not None
     bare = _MARKER.sub("", text).strip()
-    cites = re.search(r"[\[【［]\s*\^?\d", bare) is not None
+    pieces = _CITED.split(bare)
+    cites = len(pieces) > 1 and not (len(bare) <= _SHORT and all(map(_says_only_that, pieces)))
     nothing = marked or (len(bare) <= _SHORT and _SAYS_NOTHING.search(bare) is not None)
     refused = first is not None or (nothing and not cites)
+    if refused and not cites:
+        bare = _CITED.sub("", bare).strip()
     return Written(composed, bare + (_CUT if problem else ""), refused, problem)
+
+
+def _says_only_that(text: str) -> bool:
+    """Whether every sentence here says that nothing was found; true of a text without words."""
+    said = (text[start:end] for start, end in sentence_spans(text))
+    return all(_SAYS_NOTHING.search(one) for one in said if re.search(r"\w", one))
 
 
 def _without_marker(pieces: Iterable[str]) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Other texts to search with: the question made to stand alone, and further wordings of it.
 
 ``stand_alone``  resolves what a question leaves to the conversation before it, by the model or,
-                 without one, by rules.
+                 without one, by rules. What the model writes must still be the question (see
+                 there), since everything after is searched with it.
 ``widen``        multi-query (further wordings), HyDE (a passage that would answer the question;
                  Gao et al. 2022) and translation into the documents' other language.
 
@@ -21,7 +22,7 @@ from graphkb.llm.prompts import data_block, load_prompt, prompt_language
 from graphkb.search.hybrid import retrieve
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.language import question_language
-from graphkb.text.segment import query_tokens
+from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens, stem
 from graphkb.text.tokens import truncate_tokens
 from graphkb.types import Step
 
@@ -31,6 +32,8 @@ Turns = Sequence[tuple[str, str]]
 _LONGEST = 300
 _LONGEST_PASSAGE = 1000
 _TURN_TOKENS = 200
+# Characters of a useless rewriting that its warning shows, and lines of a reply looked at.
+_SHOWN, _TRIED = 80, 3
 _NAMES, _ADDED, _UNITS = 40, 4, 12
 _REPLY_TOKENS = 500
 
@@ -53,6 +56,24 @@ _FOLLOWS = re.compile(
     r"|^(?:那么?|还有|另外|为什么|怎么|何时|谁|多少).{0,8}$|呢[?？]?$",
     re.IGNORECASE,
 )
+# A question by its form, in English and Chinese, or a request.
+_ASKS = re.compile(
+    r"[?？]\W*$|^\W*(?:who|whom|whose|what|when|where|why|which|how|is|are|was|were|do|does|did|"
+    r"can|could|will|would|should|has|have|tell|list|name|describe|explain|give|show|compare|"
+    r"summari[sz]e|in|on|at|for|by|from|to|with|of|about)\b"
+    r"|[谁哪吗呢几何]|什么|怎[么样]|多少|为何|是否|请|介绍|说明|解释|列出|总结|比较|描述",
+    re.IGNORECASE,
+)
+# Chinese words that ask or only join; they are no content of a question.
+_EMPTY = frozenset(
+    "谁 哪 哪个 哪些 哪里 哪儿 什么 什么样 怎么 怎样 怎么样 如何 为什么 为何 多少 几 吗 呢 吧 啊 "
+    "请 请问 是否 还 也 又 再 都 就 那 那么 这 这个 那个 这些 那些 该 其 此 它 他 她 它们 他们 "
+    "她们 你 我 我们 上述 前者 后者 还有 另外 有 没有 是 会 能 可以 "
+    "him hers theirs our your me us my "
+    "former latter also so but if no yes please question answer".split()
+)
+# A rewrite that keeps this share of the question's own words is searched instead of it.
+_KEPT = 0.5
 _ENUMERATED = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)、:：]|[（(]\d{1,2}[)）])\s*")
 _LABEL = re.compile(
     r"^(?:(?:rewritten |standalone )?question|answer|query|translation|(?:改写后的)?问题|译文|改写)"
@@ -97,6 +118,13 @@ def stand_alone(
 
     By the model where there is one and ``search.rewrite`` is on, else by rules: the names of
     the last turns are added to a question that leans on them.
+
+    What the model writes is taken when it is in the question's language, asks where the
+    question asks, shares a content word with the question or the conversation, and keeps half
+    of the question's own content words (pronouns, question words and the like are none). One
+    that fails only the last is searched together with a question that leans on the
+    conversation. Any other is left for the rules, with a warning; so is, without one, a leaning
+    question that the model repeats as it is.
     """
     if not turns:
         return Wordings((question,))
@@ -105,14 +133,48 @@ def stand_alone(
         return _by_rules(snapshot, question, turns, started)
     prompt = rewrite_prompt(snapshot, question, turns)
     try:
-        text = model.ask(prompt, _one_line, deadline).value
+        lines = model.ask(prompt, _some_lines, deadline).value
     except LanguageModelError as error:
         plain = _by_rules(snapshot, question, turns, started)
         warning = f"the question could not be rewritten by the model ({error}): names were added"
         unusable = isinstance(error, ModelUnusableError)
         return replace(plain, warnings=(warning,), unusable=unusable)
+    told = [_taken(snapshot, question, turns, line) for line in lines]
+    text = next((line for line in told if line), "")
+    if not text:
+        plain = _by_rules(snapshot, question, turns, started)
+        warning = (
+            "the model's rewriting of the question was not used, since it is no wording of the "
+            f"question: {lines[0][:_SHOWN]!r}"
+        )
+        return replace(plain, warnings=(warning,))
+    if text == question and refers_back(snapshot, question):
+        return _by_rules(snapshot, question, turns, started)
     step = Step("rewrite", f"by the model: {text}", time.perf_counter() - started)
     return Wordings((text,), (step,))
+
+
+def _taken(snapshot: Snapshot, question: str, turns: Turns, rewritten: str) -> str:
+    """What to search with for a rewritten question by the rule of :func:`stand_alone`; empty
+    when the rewriting is of no use."""
+    asked, written = question_language(question), question_language(rewritten)
+    if asked != written and "und" not in (asked, written):
+        return ""
+    if _ASKS.search(question) and not _ASKS.search(rewritten):
+        return ""
+    own, kept = _content(snapshot, question), _content(snapshot, rewritten)
+    said = _content(snapshot, "\n".join(text for turn in turns for text in turn))
+    if not kept & (own | said):
+        return ""
+    if len(own & kept) >= _KEPT * len(own):
+        return rewritten
+    return f"{question} {rewritten}" if refers_back(snapshot, question) else ""
+
+
+def _content(snapshot: Snapshot, text: str) -> set[str]:
+    """Stems of the words that say what a text is about."""
+    tokens = search_tokens(text, snapshot.dictionary)
+    return {stem(token) for token in tokens if token not in STOP_WORDS and token not in _EMPTY}
 
 
 def _by_rules(snapshot: Snapshot, question: str, turns: Turns, started: float) -> Wordings:
@@ -222,12 +284,12 @@ def _bare(line: str) -> str:
     return " ".join(plain.strip("\"'“”「」").split())[:_LONGEST]
 
 
-def _one_line(text: str) -> str:
-    """The first line of a reply that says something. Raises ValueError when there is none."""
-    lines = _lines(text)
+def _some_lines(text: str) -> list[str]:
+    """The first lines of a reply that say something. Raises ValueError when there is none."""
+    lines = _lines(text)[:_TRIED]
     if not lines:
         raise ValueError("the reply must be the rewritten question on one line")
-    return lines[0]
+    return lines
 
 
 def _passage(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from graphkb.errors import LanguageModelError
+from graphkb.llm.keys import without_secrets
 from graphkb.settings import LanguageModel, Settings, uses_model
 from graphkb.stages.imported import depends_on_imported, imported_extraction
 from graphkb.tables import TABLES
@@ -33,6 +34,8 @@ _UNFINISHED = ("partial", "failed", "budget")
 #: Types that rules give to what they are not sure is a name.
 _UNSURE = ("TERM", "DOCUMENT")
 _SAMPLE = 200
+#: From so many text units without a single finding the model is to be doubted, not the text.
+_TELLING = 3
 
 Method = Literal["offline", "llm", "hybrid"]
 Frames = dict[str, pl.DataFrame]
@@ -242,6 +245,12 @@ def _read(work: Work, units: pl.DataFrame) -> list[Reading]:
     questions = Questions(work.root, options)
     readings = read_units(asked, model, questions, options, partial(work.progress, "extract"))
     _remark(work, readings)
+    done = [reading for reading in readings if reading.status == "done"]
+    if len(done) >= _TELLING and not any(reading.found.used for reading in done):
+        work.warnings.append(
+            f"the model found nothing in any of {len(done)} text units: check "
+            f"{model.name('extraction')!r}, or set extract.method: hybrid"
+        )
     unusable = [reading for reading in readings if reading.unusable]
     nothing = len(unusable) == len(readings) > 0
     stopped = any(reading.status == "budget" for reading in readings)
@@ -251,7 +260,7 @@ def _read(work: Work, units: pl.DataFrame) -> list[Reading]:
         said = f"; a reply: {' '.join(sample.split())[:_SAMPLE]!r}" if sample else ""
         why = unusable[0].reason or "nothing that it lists stands in the text"
         llm = work.settings.llm
-        at = "" if llm.provider == "llama_cpp" else f" at {llm.base_url}"
+        at = "" if llm.provider == "llama_cpp" else f" at {without_secrets(llm.base_url)}"
         raise LanguageModelError(
             f"no entities extracted from {len(readings)} text units: model "
             f"{model.name('extraction')!r}{at} said nothing that can be used ({why}){said}; "
@@ -311,7 +320,8 @@ def _remark(work: Work, readings: Sequence[Reading]) -> None:
         "offline extraction stands in",
         "what was found is kept, with offline extraction for the rest",
     )
-    again, limits = "run again to retry", "raise llm.max_tokens or lower chunks.size"
+    again = "run again to retry"
+    limits = "for a larger window set llm.context_tokens; raise llm.max_tokens or lower chunks.size"
     groups = (
         ("failed", "could not be read by the model", none, again),
         ("budget", "were not read by the model", none, again),

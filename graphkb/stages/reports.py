@@ -44,15 +44,17 @@ def _by_model(
 
     # What the model said is remembered by all that it was asked with, whatever made this run.
     kept = work.table("community_reports")
-    written = write_reports(
-        corpus,
-        offline,
-        work.settings.report,
-        work.asked_model(),
-        work.root,
-        given=given,
-        kept=kept,
-        progress=work.progress,
+    written = work.with_model(
+        lambda model: write_reports(
+            corpus,
+            offline,
+            work.settings.report,
+            model,
+            work.root,
+            given=given,
+            kept=kept,
+            progress=work.progress,
+        )
     )
     if written.failures:
         reasons = list(dict.fromkeys(written.failures.values()))

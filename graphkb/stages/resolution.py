@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -10,39 +11,18 @@ from graphkb.settings import uses_model
 from graphkb.tables import TABLES
 from graphkb.work import Work
 
-
-def resolve_entities(work: Work) -> dict[str, pl.DataFrame]:
-    from graphkb.extract.collect import select_descriptions
+if TYPE_CHECKING:
     from graphkb.extract.judge import Judge
     from graphkb.extract.merge_descriptions import DescriptionMerger
-    from graphkb.extract.resolve import resolve_entities
+    from graphkb.extract.resolve import Resolution
+    from graphkb.llm.model import Model
 
+
+def resolve_entities(work: Work) -> dict[str, pl.DataFrame]:
     work.progress("resolve", 0, 0)
-    settings = work.settings
-    judge = merger = None
-    # What was judged or merged stays so whatever made this stage run: rows are keyed by all
-    # that the reply depends on.
-    if uses_model(settings, "resolve"):
-        judge = Judge(
-            work.asked_model(), work.root, settings.resolve.batch_size,
-            work.table("judgements"), partial(work.progress, "resolve"),
-        )  # fmt: skip
-    if uses_model(settings, "describe"):
-        merger = DescriptionMerger(
-            work.asked_model(), work.root, work.table("descriptions"),
-            partial(work.progress, "describe"),
-        )  # fmt: skip
-    resolution = resolve_entities(
-        work.table("mention_evidence"),
-        work.table("relationship_evidence"),
-        work.table("claim_evidence"),
-        work.table("text_units"),
-        entity_evidence=work.table("entity_evidence"),
-        decisions=work.table("decisions"),
-        judged=judge,
-        shorten=merger or select_descriptions,
-        max_tokens=settings.describe.max_tokens,
-    )
+    asks = uses_model(work.settings, "resolve") or uses_model(work.settings, "describe")
+    resolve = partial(_resolve, work)
+    resolution, judge, merger = work.with_model(resolve) if asks else resolve(None)
     if not resolution.entities.height:
         work.warnings.append("no entities were found: search works, the graph is empty")
     if judge is not None and judge.n_open:
@@ -64,6 +44,42 @@ def resolve_entities(work: Work) -> dict[str, pl.DataFrame]:
         "judgements": judge.judgements if judge else TABLES["judgements"].empty(),
         "descriptions": merger.descriptions if merger else TABLES["descriptions"].empty(),
     }
+
+
+def _resolve(
+    work: Work, model: Model | None
+) -> tuple[Resolution, Judge | None, DescriptionMerger | None]:
+    """Entities, and who judged names and merged descriptions where a model does."""
+    from graphkb.extract.collect import select_descriptions
+    from graphkb.extract.judge import Judge
+    from graphkb.extract.merge_descriptions import DescriptionMerger
+    from graphkb.extract.resolve import resolve_entities
+
+    settings = work.settings
+    judge = merger = None
+    # What was judged or merged stays so whatever made this stage run: rows are keyed by all
+    # that the reply depends on.
+    if model is not None and uses_model(settings, "resolve"):
+        judge = Judge(
+            model, work.root, settings.resolve.batch_size,
+            work.table("judgements"), partial(work.progress, "resolve"),
+        )  # fmt: skip
+    if model is not None and uses_model(settings, "describe"):
+        merger = DescriptionMerger(
+            model, work.root, work.table("descriptions"), partial(work.progress, "describe")
+        )
+    resolution = resolve_entities(
+        work.table("mention_evidence"),
+        work.table("relationship_evidence"),
+        work.table("claim_evidence"),
+        work.table("text_units"),
+        entity_evidence=work.table("entity_evidence"),
+        decisions=work.table("decisions"),
+        judged=judge,
+        shorten=merger or select_descriptions,
+        max_tokens=settings.describe.max_tokens,
+    )
+    return resolution, judge, merger
 
 
 def resolution_depends_on(work: Work) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shutil
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -136,8 +137,11 @@ def write_prompts(changes: Iterable[Change]) -> list[Path]:
     for change in wanted:
         change.path.parent.mkdir(parents=True, exist_ok=True)
         if change.path.exists():
-            os.replace(change.path, change.path.with_name(f"{change.path.name}.bak"))
-        change.path.write_text(change.after, "utf-8", newline="\n")
+            shutil.copyfile(change.path, change.path.with_name(f"{change.path.name}.bak"))
+        # Whole or not at all: a prompt cut short would be the next run's prompt.
+        whole = change.path.with_name(f"{change.path.name}.new")
+        whole.write_text(change.after, "utf-8", newline="\n")
+        os.replace(whole, change.path)
     return [change.path for change in wanted]
 
 

@@ -49,6 +49,7 @@ _LONGEST = 120
 _TERMS = 5
 _TYPE = re.compile(r"([A-Z][A-Z_]+)(?:\s*[(（]([^()（）]*)[)）])?")
 _COMMA = {"en": ", ", "zh": "、"}
+_NOT_IN_A_LINE = re.compile(r"[<>{}\[\]\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -183,8 +184,8 @@ def _text(value: Any) -> str:
 
 
 def _line(text: str) -> str:
-    """One short line without marks: it goes into a system message."""
-    return re.sub(r"[<>{}\[\]]", "", " ".join(text.split()))[:_LONGEST].strip()
+    """One short line without marks and control characters: it goes into a system message."""
+    return _NOT_IN_A_LINE.sub("", " ".join(text.split()))[:_LONGEST].strip()
 
 
 def find_examples(

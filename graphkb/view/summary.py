@@ -150,6 +150,8 @@ def _read_by(extracted: Mapping[str, int]) -> str:
 
     >>> _read_by({"llm": 3, "imported": 0, "offline": 1, "unfinished": 1})
     'the model 3 text units, offline extraction 1; to be tried again 1'
+    >>> _read_by({"llm": 3, "cut": 1})
+    "the model 3 text units; cut by the model's limits 1 (llm.max_tokens, llm.context_tokens)"
     """
     words = {"llm": "the model", "imported": "GraphRAG's model", "offline": "offline extraction"}
     counts = [(what, extracted[name]) for name, what in words.items() if extracted.get(name)]
@@ -159,7 +161,10 @@ def _read_by(extracted: Mapping[str, int]) -> str:
     first = f"{what} {count} {noun(count, 'text units')}"
     text = ", ".join([first, *(f"{what} {count}" for what, count in others)])
     unfinished = extracted.get("unfinished", 0)
-    return text + (f"; to be tried again {unfinished}" if unfinished else "")
+    text += f"; to be tried again {unfinished}" if unfinished else ""
+    cut = extracted.get("cut", 0)
+    limits = "(llm.max_tokens, llm.context_tokens)"
+    return text + (f"; cut by the model's limits {cut} {limits}" if cut else "")
 
 
 def size(count: int) -> str:

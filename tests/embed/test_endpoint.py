@@ -24,7 +24,8 @@ import graphkb.embed.connection as connection
 from graphkb.embed import make_embedder
 from graphkb.embed.endpoint import EndpointEmbedder
 from graphkb.errors import EmbeddingError, SettingsError
-from graphkb.settings import Embed, load_settings
+from graphkb.settings import Embed
+from graphkb.settings_file import load_settings
 
 
 @pytest.fixture

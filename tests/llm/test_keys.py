@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from model_cases import ask, error
+from model_server import ModelServer, said
 
-from graphkb.llm.keys import key_source, masked
+import graphkb
+from graphkb.errors import GraphkbError, LanguageModelError, SettingsError
+from graphkb.llm.keys import key_source, masked, without_secrets
+from graphkb.llm.model import Model, plain
 
 NOT_SET = "is not set in {root}/settings.yaml: write ${NAME} there and NAME=… in {root}/.env"
 
@@ -64,3 +70,49 @@ def test_keys_are_masked_wherever_they_stand() -> None:
     assert masked("at http://me:pass@h:1/v1", "") == "at http://***@h:1/v1"
     assert masked("short", "sho") == "short"
     assert masked("Bearer gsk_0123", "") == "Bearer gsk_0123"
+
+
+def test_an_address_in_a_message_shows_neither_password_nor_query(
+    server: ModelServer, make: Callable[..., Model]
+) -> None:
+    url = server.url.replace("://", "://me:p@ss-wörd@") + "?api-key=QUERYSECRET"
+    refusal = "Cannot POST /v1/chat/completions?api-key=QUERYSECRET"
+    for answer in (error(401, refusal), error(404, refusal), error(503, refusal)):
+        server.play = lambda body, answer=answer: answer  # type: ignore[misc]
+        with pytest.raises(GraphkbError) as caught:
+            make(base_url=url, max_retries=0).ask(ask(), plain)
+        told = str(caught.value)
+        assert server.url in told
+        assert not any(secret in told for secret in ("ss-wörd", "me:", "QUERYSECRET"))
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://me:秘密@h/v1?key=QUERY", "http://me:秘密/x@h/v1", "me:秘密@h"]
+)
+def test_an_address_that_is_none_is_shown_without_its_secrets(
+    make: Callable[..., Model], url: str
+) -> None:
+    with pytest.raises(SettingsError, match=r"llm\.base_url: '.*h.*' is not a URL") as caught:
+        make(base_url=url)
+    assert not any(secret in str(caught.value) for secret in ("秘密", "me:", "QUERY"))
+
+
+def test_addresses_lose_what_is_secret_in_them() -> None:
+    assert without_secrets("https://me:p@ss@h:8/v1?api-key=s#f") == "https://h:8/v1"
+    assert masked("at http://me:p@ss@h/v1?k=秘密 now", "") == "at http://***@h/v1?*** now"
+    assert masked("真的? a=b, why?", "") == "真的? a=b, why?"
+
+
+def test_a_model_that_says_nothing_usable_is_named_without_the_addresss_secrets(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    (tmp_path / "input").mkdir()
+    (tmp_path / "input" / "a.md").write_text("陈明在杭州工作。Ada Lin leads Bluestone.", "utf-8")
+    server.play = lambda body: said("无可奉告")
+    url = server.url.replace("://", "://me:PASSWORD@") + "?api-key=QUERY"
+    settings = [f"llm.base_url={url}", "llm.model=m", "extract.method=llm", "embed.when=off"]
+    with graphkb.open(tmp_path, settings) as project, pytest.raises(LanguageModelError) as caught:
+        project.index()
+    told = str(caught.value)
+    assert f" at {server.url} said nothing" in told
+    assert not any(secret in told for secret in ("PASSWORD", "me:", "QUERY"))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import json
 import re
+import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from model_server import Play, said
+from model_server import ModelServer, Play, said
 
 from graphkb.llm.model import Model, make_model
 from graphkb.project import Project
@@ -139,6 +141,31 @@ def reader(
         return said(json.dumps(reply, ensure_ascii=False))
 
     return play
+
+
+def while_it_hangs(
+    server: ModelServer,
+    gather: Callable[[float], Context],
+    seconds: float,
+    hangs: Callable[[dict[str, Any]], bool] = lambda body: True,
+    read: Play = lambda body: said("{}"),
+) -> Context:
+    """What ``gather`` finds until a deadline in so many seconds, of a model that answers no
+    request that ``hangs`` picks and reads the others; it may not take much longer."""
+    over = threading.Event()
+
+    def play(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if hangs(body):
+            over.wait(20)
+        return read(body)
+
+    server.play = play
+    started = time.monotonic()
+    context = gather(started + seconds)
+    took = time.monotonic() - started
+    over.set()
+    assert took < seconds + 2.5
+    return context
 
 
 def check_context(snapshot: Snapshot, context: Context) -> None:

@@ -133,8 +133,51 @@ def test_not_in_the_knowledge_base_is_an_answer(
 
 
 @pytest.mark.parametrize(
+    ("text", "reply", "said_to_user"),
+    [
+        (ASKED, "The knowledge base does not hold enough evidence to answer this question. [1]",
+         "The knowledge base does not hold enough evidence to answer this question."),
+        (ASKED, "The sources do not name a colour [1][2]. I cannot say [3].",
+         "The sources do not name a colour. I cannot say."),
+        (ASKED, f"{NOT_FOUND} [1]", "The knowledge base does not hold enough evidence"),
+        (ASKED, f"{NOT_FOUND}\n[1] [2]", "The knowledge base does not hold enough evidence"),
+        ("谁负责云账系统的退款模块？", "知识库中没有足够的依据回答这个问题。[1]",
+         "知识库中没有足够的依据回答这个问题。"),
+        ("谁负责云账系统的退款模块？", f"{NOT_FOUND}【1】", "知识库中没有足够的依据"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_refusal_with_a_citation_is_a_refusal(
+    collection: Snapshot, server: ModelServer, model: Model, text: str, reply: str,
+    said_to_user: str, whole: bool,
+) -> None:  # fmt: skip
+    server.play = lambda body: said(reply)
+    answer = stream_answer(collection, question(text, model), "local", whole=whole).answer
+    assert answer.refused
+    assert answer.text.startswith(said_to_user)
+    assert "[" not in answer.text
+    assert answer.citations == ()
+
+
+@pytest.mark.parametrize(
+    "code", ["see `x[42]`.", "use `args[0]`:\n```\ny = rows[42]\n```", "代码见`x[42]`。"]
+)
+def test_code_of_an_answer_keeps_its_brackets(
+    collection: Snapshot, server: ModelServer, model: Model, code: str
+) -> None:
+    server.play = lambda body: said(f"Ada Lin leads the Osprey project [1]; {code}")
+    answer = asked(collection, model)
+    assert answer.text == f"Ada Lin leads the Osprey project [1]; {code}"
+    assert [citation.number for citation in answer.citations] == [1]
+    assert answer.warnings == ()
+
+
+@pytest.mark.parametrize(
     "reply",
     [
+        "Ada Lin leads it. The sources do not say since when [1].",
+        "The sources do not name a colour [1]. Ada Lin leads the project [1].",
+        "来源没有说明时间[1]。陈明负责退款模块[1]。",
         f"Ada Lin leads the Osprey project [1]. {NOT_FOUND}",
         "Turbine T-07 does not contain copper.",
         "Ada Lin leads the Osprey project [1], but the sources do not say since when.",

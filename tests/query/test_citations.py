@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from graphkb.query.citations import check_answer, check_citations, cite
 from graphkb.query.extractive import Quote
 from graphkb.query.facts import missing_names
-from graphkb.query.marks import defuse_marks, normalise_marks
+from graphkb.query.marks import defuse_marks, hide_code, normalise_marks, show_code
 from graphkb.query.statements import statements_of
 from graphkb.types import Passage
 
@@ -298,3 +299,62 @@ def test_a_model_that_repeats_itself_holds_nobody_up(filler: str) -> None:
     text = filler * 2_000 + "x"
     assert statements_of(text) is not None
     assert isinstance(missing_names(text, "Ada Lin leads Osprey."), list)
+
+
+CODE = [
+    "Ada Lin leads the Dipper project [1]; see `x[42]` in the code.",
+    "Ada Lin leads the Dipper project [1]. Use `args[0]` and `f[2] [2]`.",
+    "Ada Lin leads the Dipper project [1]:\n\n```python\nx = rows[42]【1】\n```\n",
+    "Ada Lin leads the Dipper project [1]:\n\n~~~\nx = rows[42]\n~~~\n",
+    "Ada Lin leads the Dipper project [1]:\n\n````\n```\nx = rows[42]\n```\nrows[7]\n````\n",
+    "陈明是青石公司的首席工程师[2]，代码见`x[42]`。",
+    "陈明是青石公司的首席工程师[2]：\n```\nx = rows[0]\n",
+]
+
+
+@pytest.mark.parametrize("text", CODE)
+def test_brackets_in_code_are_no_citations(text: str) -> None:
+    checked = check_answer(text, SOURCES)
+    assert checked.text == text
+    assert [c.number for c in checked.citations] == [2 if "陈明" in text else 1]
+    assert checked.warnings == ()
+    hidden, _, warnings = check_citations(hide_code(text), checked.citations, {})
+    assert show_code(hidden) == text
+    assert warnings == []
+
+
+def test_a_statement_with_code_is_reported_as_it_was_written() -> None:
+    checked = check_answer("Napoleon kept `x[42]` in the attic of Paris.", SOURCES)
+    assert checked.uncited == ("Napoleon kept `x[42]` in the attic of Paris.",)
+
+
+def test_stand_ins_of_an_answer_cannot_become_citations() -> None:
+    checked = check_answer("Ada Lin leads the Dipper project \ufdd09\ufdd1 [1].", SOURCES)
+    assert checked.text == "Ada Lin leads the Dipper project \ufffd9\ufffd [1]."
+
+
+def test_lone_backticks_of_quoted_documents_leave_citations_alone() -> None:
+    citations = cite([quote("陈明是工程师。"), quote("Ada Lin leads.")])
+    text = "- a ` b [1]\n- c ``` d [2]\n- e ` f [7]"
+    checked, kept, _ = check_citations(text, citations, {"d": DOCUMENT})
+    assert [c.number for c in kept] == [1, 2]
+    assert "[7]" not in checked
+
+
+@pytest.mark.parametrize(
+    "sentence", ["Ada Lin leads the Dipper project [1]. ", "陈明是青石公司的首席工程师[2]。"]
+)
+def test_only_the_beginning_of_an_endless_answer_is_compared(sentence: str) -> None:
+    text = sentence * (30_000 // len(sentence)) + "Napoleon left Paris for Elba in 1814 [1] [77]."
+    checked = check_answer(text, SOURCES)
+    assert checked.unsupported == ()
+    assert "[77]" not in checked.text
+    assert any("after the first 20000 was not compared" in line for line in checked.warnings)
+    assert not any("not compared" in line for line in check_answer(sentence, SOURCES).warnings)
+
+
+@pytest.mark.parametrize("pattern", ["[[1],", "``` [1] ```\n", "```\n", "【1】，", "`x[1]` "])
+def test_the_check_of_marks_without_end_is_bounded(pattern: str) -> None:
+    started = time.monotonic()
+    check_answer(pattern * (60_000 // len(pattern)), SOURCES)
+    assert time.monotonic() - started < 3

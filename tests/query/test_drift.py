@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from query.gathering import (
     reader,
     system_of,
     user_of,
+    while_it_hangs,
     with_settings,
 )
 
@@ -170,17 +169,9 @@ def test_prose_alone_ends_soon_in_the_local_method(
 def test_a_model_that_hangs_cannot_hold_the_question(
     collection: Snapshot, server: ModelServer, model: Model
 ) -> None:
-    over = threading.Event()
-
-    def play(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        over.wait(20)
-        return said("{}")
-
-    server.play = play
-    started = time.monotonic()
-    context = drift_context(collection, question(STEM, model, deadline=started + 1.5))
-    assert time.monotonic() - started < 4
-    over.set()
+    context = while_it_hangs(
+        server, lambda end: drift_context(collection, question(STEM, model, deadline=end)), 1.5
+    )
     assert context.method == "local"
     assert context.passages
     assert any("deadline" in warning for warning in context.warnings)
@@ -189,17 +180,13 @@ def test_a_model_that_hangs_cannot_hold_the_question(
 def test_a_primer_that_hangs_leaves_time_for_the_steps(
     collection: Snapshot, server: ModelServer, model: Model
 ) -> None:
-    over = threading.Event()
-    read = reader("failed on 3 May")
-
-    def play(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        if is_primer(body):
-            over.wait(20)
-        return read(body)
-
-    server.play = play
-    context = drift_context(collection, question(STEM, model, deadline=time.monotonic() + 4))
-    over.set()
+    context = while_it_hangs(
+        server,
+        lambda end: drift_context(collection, question(STEM, model, deadline=end)),
+        4,
+        is_primer,
+        reader("failed on 3 May"),
+    )
     assert context.points
     assert steps_of(server) == [STEM]
 

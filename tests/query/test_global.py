@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from query.gathering import (
     reader,
     system_of,
     user_of,
+    while_it_hangs,
     with_settings,
 )
 
@@ -28,6 +28,7 @@ from graphkb.llm.model import Model
 from graphkb.query.global_ import first_prompts, global_context
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.tokens import count_tokens
+from graphkb.types import Context
 
 CASES = Path(__file__).parents[1] / "data" / "cases" / "replies" / "map"
 VALVE = "What happened to the valve of turbine T-07?"
@@ -215,20 +216,13 @@ def test_a_question_that_is_late_is_answered_without_a_call(
 def test_calls_that_hang_are_given_up_before_the_deadline(
     collection: Snapshot, server: ModelServer, model: Model
 ) -> None:
-    read = reader("Ada Lin")
-    over = threading.Event()
+    def gather(end: float) -> Context:
+        asked = question("Who leads Osprey?", model, deadline=end)
+        return global_context(many_calls(collection), asked)
 
-    def play(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        if "Rye" in user_of(body):
-            over.wait(20)
-        return read(body)
-
-    server.play = play
-    started = time.monotonic()
-    asked = question("Who leads Osprey?", model, deadline=started + 1.5)
-    context = global_context(many_calls(collection), asked)
-    assert time.monotonic() - started < 4
-    over.set()
+    context = while_it_hangs(
+        server, gather, 1.5, lambda body: "Rye" in user_of(body), reader("Ada Lin")
+    )
     assert context.points
     assert any("failed" in warning for warning in context.warnings)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +19,7 @@ from query.gathering import (
     reader,
     system_of,
     user_of,
+    while_it_hangs,
     with_settings,
 )
 
@@ -157,17 +156,9 @@ def test_nothing_relevant_is_no_evidence(
 def test_a_model_that_hangs_cannot_hold_the_question(
     collection: Snapshot, server: ModelServer, model: Model
 ) -> None:
-    over = threading.Event()
-
-    def play(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        over.wait(20)
-        return said("{}")
-
-    server.play = play
-    started = time.monotonic()
-    context = lazy_context(collection, question(SEALS, model, deadline=started + 1.5))
-    assert time.monotonic() - started < 4
-    over.set()
+    context = while_it_hangs(
+        server, lambda end: lazy_context(collection, question(SEALS, model, deadline=end)), 1.5
+    )
     assert context.passages
     assert context.evidence > 0.5
     assert context.warnings
@@ -176,17 +167,13 @@ def test_a_model_that_hangs_cannot_hold_the_question(
 def test_a_slow_first_call_leaves_time_for_the_others(
     collection: Snapshot, server: ModelServer, model: Model
 ) -> None:
-    over = threading.Event()
-    read = reader("advised the compound")
-
-    def play(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        if kind_of(body) == "questions":
-            over.wait(20)
-        return read(body)
-
-    server.play = play
-    context = lazy_context(collection, question(SEALS, model, deadline=time.monotonic() + 4))
-    over.set()
+    context = while_it_hangs(
+        server,
+        lambda end: lazy_context(collection, question(SEALS, model, deadline=end)),
+        4,
+        lambda body: kind_of(body) == "questions",
+        reader("advised the compound"),
+    )
     assert context.points
     assert [w for w in context.warnings if not w.startswith("smaller questions")] == []
 

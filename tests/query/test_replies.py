@@ -134,3 +134,18 @@ def test_steps_hold_points_and_questions_each_of_which_may_be_missing() -> None:
 def test_a_question_is_one_line_of_bounded_length() -> None:
     assert read_questions(json.dumps({"questions": ["a\n\nb", "x" * 900]})) == ("a b", "x" * 300)
     assert read_questions('["退款几天到账？"]') == ("退款几天到账？",)
+
+
+@pytest.mark.parametrize("sentence", ["Ada Lin leads Osprey. ", "陈明负责云账系统的退款模块。"])
+def test_a_long_point_ends_with_a_sentence(sentence: str) -> None:
+    (point,) = read_points(json.dumps({"points": [{"description": sentence * 20_000}]}))
+    assert 900 < len(point.text) <= 1000
+    assert (sentence * 20_000).startswith(point.text)
+    assert point.text.endswith(sentence.strip())
+
+
+@pytest.mark.parametrize("text", ["word " * 900, "退款" * 900])
+def test_a_long_point_without_sentences_is_cut_and_says_so(text: str) -> None:
+    (point,) = read_points(json.dumps({"points": [{"description": text}]}))
+    assert 900 < len(point.text) <= 1000
+    assert point.text.endswith(" …")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from graphkb.errors import UsageError
 from graphkb.llm.model import Model
 from graphkb.query.answer import answer_question
 from graphkb.query.ask import Ask, Turn
-from graphkb.query.history import read_turns
+from graphkb.query.history import read_history, read_turns
 from graphkb.query.hybrid import hybrid_context
 from graphkb.search import join
 from graphkb.search.hybrid import Nearest, RankedUnit, Retrieval, retrieve
@@ -126,6 +127,120 @@ def test_the_answer_s_prompt_keeps_the_question_as_it_was_asked(
     assert "2017年" in user_of(server.requests[1])
     assert answer.question == "什么时候？"
     assert [step.step for step in answer.usage.steps] == ["rewrite", "answer"]
+
+
+STANDS = "When did the valve of turbine T-07 fail?"
+ZH_STANDS = "云账系统的退款几天到账？"
+
+
+@pytest.mark.parametrize(
+    ("text", "turns", "reply"),
+    [
+        (STANDS, TURNS, "The question is already standalone."),
+        (STANDS, TURNS, "I'm sorry, I can't help with that."),
+        (STANDS, TURNS, "The valve of turbine T-07 failed on 3 May 2021."),
+        (STANDS, TURNS, "涡轮机T-07的阀门什么时候失效？"),
+        (STANDS, TURNS, TURNS[0][0]),
+        (STANDS, TURNS, "Is there anything else?"),
+        (ZH_STANDS, ZH_TURNS, "这个问题已经完整。"),
+        (ZH_STANDS, ZH_TURNS, "抱歉，我无法提供帮助。"),
+        (ZH_STANDS, ZH_TURNS, "云账系统的退款在七天内到账。"),
+        (ZH_STANDS, ZH_TURNS, "How soon are refunds of 云账系统 paid?"),
+        (ZH_STANDS, ZH_TURNS, ZH_TURNS[0][0]),
+        (ZH_STANDS, ZH_TURNS, "还有什么可以帮你？"),
+    ],
+)
+def test_a_rewriting_that_is_no_wording_of_the_question_is_not_used(
+    collection: Snapshot,
+    server: ModelServer,
+    model: Model,
+    text: str,
+    turns: list[tuple[str, str]],
+    reply: str,
+) -> None:
+    server.play = lambda body: said(reply)
+    reworded = stand_alone(collection, model, text, turns)
+    assert reworded.texts == (text,)
+    (warning,) = reworded.warnings
+    assert "was not used" in warning
+    assert reply in warning
+    assert [step.name for step in reworded.trace] == ["rewrite"]
+
+
+@pytest.mark.parametrize(
+    ("text", "turns", "reply", "name"),
+    [
+        ("Where does she work?", TURNS, "I'm sorry, I can't help with that.", "Ada Lin"),
+        ("他还创办了什么？", ZH_TURNS, "问题已经完整，无需改写。", "沈若衡"),
+    ],
+)
+def test_names_are_added_where_the_rewriting_is_of_no_use(
+    collection: Snapshot,
+    server: ModelServer,
+    model: Model,
+    text: str,
+    turns: list[tuple[str, str]],
+    reply: str,
+    name: str,
+) -> None:
+    server.play = lambda body: said(reply)
+    reworded = stand_alone(collection, model, text, turns)
+    assert reworded.texts[0].startswith(text)
+    assert name in reworded.texts[0]
+    assert "was not used" in reworded.warnings[0]
+    server.play = lambda body: said(text)
+    again = stand_alone(collection, model, text, [*turns, ("ok", "well")])
+    assert name in again.texts[0]
+    assert again.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "turns", "reply"),
+    [
+        ("How big is it?", TURNS, "What is the size of the Osprey project?"),
+        ("它贵吗？", ZH_TURNS, "青石公司的价格是多少？"),
+    ],
+)
+def test_a_rewriting_in_other_words_is_searched_with_the_question(
+    collection: Snapshot,
+    server: ModelServer,
+    model: Model,
+    text: str,
+    turns: list[tuple[str, str]],
+    reply: str,
+) -> None:
+    server.play = lambda body: said(reply)
+    reworded = stand_alone(collection, model, text, turns)
+    assert reworded.texts == (f"{text} {reply}",)
+    assert reworded.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "turns", "reply", "taken"),
+    [
+        (STANDS, TURNS, STANDS, STANDS),
+        (STANDS, TURNS, f"Sure, here it is.\n{STANDS}", STANDS),
+        ("And the budget?", TURNS, "What is the budget of Osprey?", None),
+        ("Why?", TURNS, "Why does Ada Lin lead the Osprey project?", None),
+        ("tell me about his work", TURNS, "Tell me about the work of Ada Lin", None),
+        ("那杭州呢？", ZH_TURNS, "青石公司在杭州有什么？", None),
+        ("为什么？", ZH_TURNS, "为什么青石公司由沈若衡创办？", None),
+        (ZH_STANDS, ZH_TURNS, f"改写后的问题：{ZH_STANDS}", ZH_STANDS),
+    ],
+)
+def test_a_rewriting_that_keeps_the_question_is_used(
+    collection: Snapshot,
+    server: ModelServer,
+    model: Model,
+    text: str,
+    turns: list[tuple[str, str]],
+    reply: str,
+    taken: str | None,
+) -> None:
+    server.play = lambda body: said(reply)
+    reworded = stand_alone(collection, model, text, turns)
+    assert reworded.texts == (taken or reply,)
+    assert reworded.warnings == ()
 
 
 @pytest.mark.parametrize("reply", [said("\n"), (500, {"error": {"message": "boom"}})])
@@ -346,3 +461,25 @@ def test_conversations_come_in_several_shapes(given: Any, turns: list[tuple[str,
 def test_what_is_no_turn_is_named(item: Any) -> None:
     with pytest.raises(UsageError, match=r"history: item 2 is .*; give \[\{"):
         read_turns([("q", "a"), item])
+
+
+@pytest.mark.parametrize("given", [None, 3, "谁？", {"question": "q"}])
+def test_what_is_no_conversation_is_named(given: Any) -> None:
+    with pytest.raises(UsageError, match=r"history: expected a list of turns, got .*; give \[\{"):
+        read_turns(given)
+
+
+def nested(depth: int) -> Any:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_a_conversation_nested_too_deeply_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "talk.json"
+    path.write_text("[" * 20_000 + "]" * 20_000, "utf-8")
+    with pytest.raises(UsageError, match=r"talk\.json: nested too deeply; give \[\{"):
+        read_history(path)
+    with pytest.raises(UsageError, match="item 1 is a list that is no JSON, or nested too deeply"):
+        read_turns([nested(20_000)])

@@ -17,8 +17,9 @@ from graphkb.extract.verify import Unit
 from graphkb.llm.model import make_model
 from graphkb.llm.prompts import load_prompt
 from graphkb.project import init_project
-from graphkb.settings import Extract, Settings, load_settings
-from graphkb.tune.prompts import Tuning, tune_prompts, write_prompts
+from graphkb.settings import Extract, Settings
+from graphkb.settings_file import load_settings
+from graphkb.tune.prompts import Change, Tuning, tune_prompts, write_prompts
 from graphkb.tune.sample import sample_documents
 
 ENGLISH = {
@@ -162,6 +163,25 @@ def test_a_proposal_cannot_put_marks_or_lines_into_the_system_part(tmp_path: Pat
     assert "\n" not in tuning.proposal.domain
     assert "<" not in tuning.proposal.domain
     assert len(tuning.proposal.domain) <= 120
+
+
+def test_a_proposal_cannot_put_control_characters_into_a_prompt(tmp_path: Path) -> None:
+    root = project(tmp_path, ENGLISH)
+    odd = {**PROPOSED, "domain": "tur\x00bines \x1b[31m \ud83d涡轮机"}
+    with model_server(lambda body: said(json.dumps(odd))) as server:
+        (tuning,) = tuned(root, server)
+    assert tuning.proposal.domain.startswith("turbines 31m")
+    assert tuning.proposal.domain.endswith("涡轮机")
+    written(root, [tuning])
+    assert "turbines" in (root / "prompts" / "en" / "extract.md").read_text("utf-8")
+
+
+def test_a_prompt_that_cannot_be_written_leaves_the_old_one_whole(tmp_path: Path) -> None:
+    path = tmp_path / "extract.md"
+    path.write_text("old 旧", "utf-8")
+    with pytest.raises(UnicodeEncodeError):
+        write_prompts([Change(path, "old 旧", "new \ud83d", edited=False)])
+    assert path.read_text("utf-8") == "old 旧"
 
 
 @pytest.mark.parametrize(
