@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from graphkb.errors import UsageError
+from graphkb.ingest.assemble import document_path
 from graphkb.store.lance import Store
 
 
@@ -18,7 +19,7 @@ def removals_after(store: Store, names: Sequence[str], undo: bool) -> pl.DataFra
     """
     removals = store.read("removals")
     documents = store.read("documents", ["id", "path", "title"])
-    counts = store.read("sources", ["path"]).group_by("path").len()
+    counts = store.read("sources", ["path", "member"]).group_by(document_path()).agg(pl.len())
     shared = counts.filter(pl.col("len") > 1)["path"].to_list()
     found = removals.clear()
     for name in names:

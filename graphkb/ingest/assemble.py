@@ -36,7 +36,8 @@ def assemble_documents(sources: pl.DataFrame) -> Assembled:
     by_content: dict[tuple[str | None, str], dict[str, Any]] = {}
     duplicates: list[tuple[str, str]] = []
     warnings: list[str] = []
-    for source in sources.sort("path", "row").iter_rows(named=True):
+    placed = sources.sort("path", "row").with_columns(document_path())
+    for source in placed.iter_rows(named=True):
         own_id, digest = source["own_id"], source["content_hash"]
         first = by_content.get((own_id, digest))
         if first is None and own_id in kept:
@@ -57,6 +58,12 @@ def assemble_documents(sources: pl.DataFrame) -> Assembled:
         if document_id == digest:
             by_content.setdefault((None, digest), document)
     return Assembled(_frame(list(kept.values())), duplicates, tuple(warnings))
+
+
+def document_path() -> pl.Expr:
+    """``documents.path`` of a source: its file, and in a container the path inside after it."""
+    inside = pl.concat_str("path", "member", separator="/")
+    return pl.when(pl.col("member") != "").then(inside).otherwise("path").alias("path")
 
 
 def _id_warning(source: dict[str, Any], first: dict[str, Any]) -> str:

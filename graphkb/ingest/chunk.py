@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 import polars as pl
@@ -25,8 +26,8 @@ def cut_documents(documents: pl.DataFrame, options: Chunks) -> pl.DataFrame:
     """
     budget = Budget(options.size, options.overlap)
     columns: dict[str, list[Any]] = {name: [] for name in TABLES["text_units"].schema}
-    for document_id, title, text, media_type in documents.select(
-        "id", "title", "text", "media_type"
+    for document_id, title, text, media_type, page_starts in documents.select(
+        "id", "title", "text", "media_type", "page_starts"
     ).iter_rows():
         pieces = CHUNKERS[media_type](text, budget)
         for index, piece in enumerate(pieces):
@@ -41,13 +42,18 @@ def cut_documents(documents: pl.DataFrame, options: Chunks) -> pl.DataFrame:
             columns["index"].append(index)
             columns["char_start"].append(piece.start)
             columns["char_end"].append(piece.end)
+            columns["page_start"].append(_page(page_starts, piece.start))
+            columns["page_end"].append(_page(page_starts, piece.end - 1))
             columns["kind"].append(piece.kind)
             columns["context"].append(_context(title, piece, options))
             columns["language"].append(detect_language(unit))
-    n_units = len(columns["id"])
-    for name in ("page_start", "page_end", "parent_id"):
-        columns[name] = [None] * n_units
+    columns["parent_id"] = [None] * len(columns["id"])
     return pl.DataFrame(columns, schema=TABLES["text_units"].schema)
+
+
+def _page(page_starts: list[int], offset: int) -> int | None:
+    """The page, from 1, that the character at ``offset`` stands on; None without pages."""
+    return max(1, bisect_right(page_starts, offset)) if page_starts else None
 
 
 def _context(title: str, piece: Piece, options: Chunks) -> str:

@@ -35,6 +35,8 @@ SOURCES: dict[str, pl.DataType] = {
     "raw_data": pl.String(),
     "creation_date": pl.String(),
     "n_pages": pl.Int64(),
+    "page_starts": pl.List(pl.Int64()),
+    "member": pl.String(),
 }
 
 # How files that are not text begin.
@@ -171,6 +173,8 @@ def sources_frame(source: SourceFile, hash: str, reading: FileReading) -> pl.Dat
             "raw_data": record.raw_data,
             "creation_date": record.creation_date,
             "n_pages": record.n_pages,
+            "page_starts": list(record.page_starts),
+            "member": record.member,
         }
         for row, record in enumerate(reading.records)
     ]

@@ -36,7 +36,13 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Record:
-    """One document as a reader found it; ``raw_data`` is the JSON of a row, else None."""
+    """One document as a reader found it; ``raw_data`` is the JSON of a row, else None.
+
+    ``page_starts``: offset in ``text`` where each page begins, ascending, one for every page; a
+    page without text begins where the next one does. Empty where the format has no pages.
+    ``member``: path inside the file of a document that a container holds (an archive's file, a
+    mail's attachment), with ``/``; empty for the file itself.
+    """
 
     own_id: str | None
     title: str
@@ -45,7 +51,13 @@ class Record:
     metadata: dict[str, Any] = field(default_factory=dict)
     raw_data: str | None = None
     creation_date: str | None = None
-    n_pages: int | None = None
+    page_starts: tuple[int, ...] = ()
+    member: str = ""
+
+    @property
+    def n_pages(self) -> int | None:
+        """Number of pages, or None where the format has none."""
+        return len(self.page_starts) or None
 
 
 @dataclass(frozen=True)

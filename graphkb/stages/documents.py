@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from graphkb.errors import InputError
+from graphkb.ingest.assemble import document_path
 from graphkb.tables import TABLES
 from graphkb.types import Refused
 from graphkb.work import Work
@@ -77,25 +78,30 @@ def _sources_kept(work: Work, paths: list[str], hashes: list[str]) -> pl.DataFra
     read again.
     """
     old = work.kept("read_documents", "sources")
-    texts = work.table("documents").select("path", "content_hash", "text")
+    texts = work.table("documents").select(pl.col("path").alias("document"), "content_hash", "text")
     same = pl.DataFrame(
         {"path": paths, "file_hash": hashes}, schema={"path": pl.String, "file_hash": pl.String}
     )
     kept = (
         old.join(same, on=["path", "file_hash"], how="semi")
-        .join(texts.unique(["path", "content_hash"]), on=["path", "content_hash"], how="left")
-        .join(texts.unique("content_hash").drop("path"), on="content_hash", how="left")
+        .with_columns(document_path().alias("document"))
+        .join(texts.unique(["document", "content_hash"]), ["document", "content_hash"], "left")
+        .join(texts.unique("content_hash").drop("document"), on="content_hash", how="left")
     )
     is_row = pl.col("raw_data").is_not_null()
     kept = kept.with_columns(text=pl.coalesce("text", pl.when(is_row).then("text_right")))
-    return kept.drop("text_right").filter(pl.col("text").is_not_null().all().over("path"))
+    return kept.drop("text_right", "document").filter(
+        pl.col("text").is_not_null().all().over("path")
+    )
 
 
 def without_removals(sources: pl.DataFrame, removals: pl.DataFrame) -> pl.DataFrame:
-    """Source records that the user did not remove, as whole files or as single rows."""
+    """Source records that the user did not remove: whole files, members of a container, or
+    single rows."""
     files = removals.filter(pl.col("record") == "").select("path")
     records = removals.filter(pl.col("record") != "").select("path", "record")
     kept = sources.join(files, on="path", how="anti", maintain_order="left")
+    kept = kept.filter(~document_path().is_in(files["path"].implode()))
     record = pl.coalesce("own_id", "content_hash").alias("record")
     return (
         kept.with_columns(record)
@@ -128,10 +134,16 @@ def cut_documents(work: Work) -> dict[str, pl.DataFrame]:
     from graphkb.ingest import chunk
 
     documents = work.table("documents")
-    columns = ["id", "title", "text", "media_type"]
+    # A list is no join key.
+    pages = pl.col("page_starts").cast(pl.List(pl.String)).list.join(",").alias("pages")
+    columns = ["id", "title", "text", "media_type", "pages"]
     old = work.kept("cut_documents", "text_units")
     before = work.committed("documents") if old.height else documents.clear()
-    kept_ids = documents.join(before.select(columns), on=columns, how="semi").select("id")
+    kept_ids = (
+        documents.with_columns(pages)
+        .join(before.with_columns(pages).select(columns), on=columns, how="semi")
+        .select("id")
+    )
     kept = old.join(kept_ids, left_on="document_id", right_on="id", how="semi")
     new = documents.join(kept_ids, on="id", how="anti")
     work.progress("cut", 0, new.height)

@@ -14,9 +14,10 @@ CASES = Path(__file__).parents[1] / "data" / "cases"
 ROW = "青石公司成立于2009年总部设在临江市陈明是青石公司的首席工程师"
 
 
-def cut(text, media_type="text/markdown", title="T", **options):
+def cut(text, media_type="text/markdown", title="T", page_starts=(), **options):
     row = {"id": "d", "title": title, "text": text, "media_type": media_type}
-    units = cut_documents(pl.DataFrame([row]), Chunks(**{"size": 1200, "overlap": 100, **options}))
+    frame = pl.DataFrame([{**row, "page_starts": list(page_starts)}])
+    units = cut_documents(frame, Chunks(**{"size": 1200, "overlap": 100, **options}))
     assert all(
         text[unit["char_start"] : unit["char_end"]] == unit["text"]
         for unit in units.iter_rows(named=True)
@@ -147,3 +148,17 @@ def test_long_text_is_cut_evenly_at_paragraphs():
     assert units["n_tokens"].min() > 600
     assert all(text.endswith(".") for text in units["text"])
     assert all(text.startswith("Ada") for text in units["text"])
+
+
+def test_every_unit_knows_the_pages_it_stands_on():
+    pages = ["First page. " * 8, "第二页的内容。" * 8, "", "Fourth page. " * 8]
+    starts = [sum(map(len, pages[:n])) for n in range(4)]
+    units = cut("".join(pages), page_starts=starts, size=60, overlap=0)
+    text = "".join(pages)
+    for unit in units.iter_rows(named=True):
+        for column, offset in (("page_start", "char_start"), ("page_end", "char_end")):
+            at = unit[offset] - (offset == "char_end")
+            page = max(n for n in range(4) if starts[n] <= at) + 1
+            assert unit[column] == page, text[unit["char_start"] : unit["char_end"]]
+    assert units["page_end"].max() == 4
+    assert cut("No pages.")["page_start"].to_list() == [None]

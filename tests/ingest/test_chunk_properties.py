@@ -29,7 +29,7 @@ limits = st.integers(4, 120).flatmap(
 
 def frame(text: str, media_type: str = "text/markdown", title: str = "T") -> pl.DataFrame:
     row = {"id": "d", "title": title, "text": text, "media_type": media_type}
-    return pl.DataFrame([row])
+    return pl.DataFrame([{**row, "page_starts": []}])
 
 
 def cut(text: str, media_type: str = "text/markdown", size: int = 1200, overlap: int = 100):
