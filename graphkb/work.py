@@ -12,7 +12,7 @@ import polars as pl
 
 from graphkb import __version__
 from graphkb.errors import ModelUnusableError
-from graphkb.llm.keys import without_secrets
+from graphkb.llm.keys import hidden, without_secrets
 from graphkb.llm.model import Model
 from graphkb.llm.reach import OutOfReach
 from graphkb.settings import Settings
@@ -22,7 +22,7 @@ from graphkb.tables import TABLES, content_hash
 from graphkb.types import Progress, Refused
 
 # Stages that a change of prompts makes due.
-_ASKING = frozenset({"extract_evidence", "resolve_entities", "write_reports"})
+_ASKING = frozenset({"extract_evidence", "resolve_entities", "write_reports", "write_questions"})
 
 T = TypeVar("T")
 
@@ -142,9 +142,10 @@ def _numbered(name: str, frame: pl.DataFrame, old: pl.DataFrame) -> pl.DataFrame
 def settings_note(settings: Settings) -> dict[str, Any]:
     """Settings as the manifest keeps them: plain values, keys hidden."""
     note = settings.model_dump(mode="json")
-    for section in ("embed", "llm"):
+    for section in ("embed", "llm", "rerank"):
         note[section]["api_key"] = "set" if note[section]["api_key"] else ""
         note[section]["base_url"] = without_secrets(note[section]["base_url"])
+    note["llm"]["extra_body"] = hidden(note["llm"]["extra_body"])
     return note
 
 

@@ -186,7 +186,8 @@ class Connection:
                     max_retries=0,
                     # No proxy stands between a program and its own machine.
                     http_client=openai.DefaultHttpxClient(
-                        trust_env=urlsplit(self.url).hostname not in _THIS_MACHINE
+                        trust_env=urlsplit(self.url).hostname not in _THIS_MACHINE,
+                        follow_redirects=False,
                     ),
                 )
             return self._client

@@ -15,6 +15,7 @@ from typing import Any
 
 from graphkb.errors import StoreError
 from graphkb.llm.characters import whole_characters
+from graphkb.llm.keys import hidden
 from graphkb.tables import content_hash
 
 
@@ -276,5 +277,5 @@ def _as_dict(request: Request) -> dict[str, Any]:
         "base_url": request.base_url,
         "model": request.model,
         "messages": request.messages,
-        "options": dict(request.options),
+        "options": hidden(dict(request.options)),
     }

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
+from graphkb.llm.keys import without_secrets
+
 Kind = Literal[
     "throttled", "server", "unreachable", "money", "key", "address", "model", "context",
     "filtered", "blocked", "empty", "refused", "reasoned",
@@ -133,6 +135,9 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+_REDIRECTS = (300, 301, 302, 303, 307, 308)
+
+
 def judge(status: int, headers: Mapping[str, str], body: str) -> Fault:
     """What an HTTP error (or an error inside a 200) means."""
     try:
@@ -140,6 +145,11 @@ def judge(status: int, headers: Mapping[str, str], body: str) -> Fault:
     except (ValueError, RecursionError):
         said = "a web page instead of JSON" if is_html(body) else body
     said = " ".join(said.split())[:400] or "no message"
+    if status in _REDIRECTS and headers.get("location"):
+        target = without_secrets(headers["location"])[:200]
+        said = (
+            f"it redirects to {target}, which is not followed; if that is right, use that address"
+        )
     wait = retry_after(headers, said)
     return Fault(_kind(status, said, wait, is_html(body)), said, status, wait)
 
@@ -167,7 +177,7 @@ def _kind(status: int, said: str, wait: float | None, html: bool) -> Kind:
         return "throttled"
     if status in (404, 410):
         return "model" if _MODEL.search(said) and not html else "address"
-    if status in (300, 301, 302, 303, 307, 308, 405, 406, 411, 415, 426, 501):
+    if status in (*_REDIRECTS, 405, 406, 411, 415, 426, 501):
         return "address" if status != 405 else "server"
     if status in (408, 409, 421, 425) or status >= 500:
         return "server"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -15,6 +17,9 @@ _OVERRIDE = "GRAPHKB_LLM_API_KEY"
 _SECRET = re.compile(r"\b(?:sk|sess|pk|rk|gsk|xai|key)-[A-Za-z0-9_\-]{6,}")
 _PASSWORD = re.compile(r"//[^/\s]+@")
 _QUERY = re.compile(r"(?<=[\w/])\?[\w.~%-]+=[^\s\"'<>()]*")
+_SECRET_NAME = re.compile(
+    r"key$|token$|secret|passw|credential|auth|cookie|密钥|令牌|密码", re.IGNORECASE
+)
 _SHOWN = 4
 _SHORTEST = 6
 
@@ -68,6 +73,21 @@ def masked(text: str, key: str) -> str:
         text = text.replace(key, f"{key[:_SHOWN]}***")
     text = _QUERY.sub("?***", _PASSWORD.sub("//***@", text))
     return _SECRET.sub(lambda found: f"{found.group()[:_SHOWN]}***", text)
+
+
+def hidden(values: Any, name: str = "") -> Any:
+    """``values`` with the texts under secret names replaced by a digest that tells them apart.
+
+    >>> hidden({"top_p": 0.9, "auth": {"api_token": "abc"}})
+    {'top_p': 0.9, 'auth': {'api_token': '***a9993e'}}
+    """
+    if isinstance(values, dict):
+        return {key: hidden(value, str(key)) for key, value in values.items()}
+    if isinstance(values, list):
+        return [hidden(value, name) for value in values]
+    if isinstance(values, str) and values and _SECRET_NAME.search(name):
+        return f"***{hashlib.sha1(values.encode(), usedforsecurity=False).hexdigest()[:6]}"
+    return values
 
 
 def without_secrets(url: str) -> str:

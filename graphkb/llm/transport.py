@@ -68,6 +68,8 @@ class Transport:
                 limits=httpx2.Limits(max_connections=size, max_keepalive_connections=size),
                 trust_env=not is_local(self.address),
                 verify=_certificates(self.address.startswith("http:") and is_local(self.address)),
+                # Documents go where the settings say, and nowhere a server sends them on to.
+                follow_redirects=False,
             )
             self._sdk = openai.AsyncOpenAI(
                 base_url=self.address,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from model_cases import ask, error
-from model_server import ModelServer, said
+from model_server import Answer, ModelServer, Raw, said
 
 import graphkb
-from graphkb.errors import GraphkbError, LanguageModelError, SettingsError
+from graphkb.errors import GraphkbError, LanguageModelError, ModelUnusableError, SettingsError
 from graphkb.llm.keys import key_source, masked, without_secrets
 from graphkb.llm.model import Model, plain
+from graphkb.work import settings_note
 
 NOT_SET = "is not set in {root}/settings.yaml: write ${NAME} there and NAME=… in {root}/.env"
 
@@ -116,3 +118,38 @@ def test_a_model_that_says_nothing_usable_is_named_without_the_addresss_secrets(
     told = str(caught.value)
     assert f" at {server.url} said nothing" in told
     assert not any(secret in told for secret in ("PASSWORD", "me:", "QUERY"))
+
+
+def test_a_redirect_is_told_and_not_followed(
+    server: ModelServer, make: Callable[..., Model]
+) -> None:
+    calls: list[str] = []
+
+    def play(body: dict[str, Any]) -> Answer:
+        calls.append("here")
+        target = f"{server.url.replace('/v1', '/other')}?api-key=QUERYSECRET"
+        return Raw((b"",), 307, {"Location": target, "Content-Length": "0"})
+
+    server.play = play
+    with pytest.raises(ModelUnusableError, match=r"redirects to http://\S+/other, which is not"):
+        make(max_retries=0).ask(ask("谁领导鱼鹰项目？"), plain)
+    assert calls == ["here"]
+
+
+def test_secrets_in_extra_fields_are_told_apart_and_not_shown(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    (tmp_path / "input").mkdir()
+    (tmp_path / "input" / "a.md").write_text("陈明在杭州工作。Ada Lin leads Bluestone.", "utf-8")
+    server.play = lambda body: said('{"entities": [{"name": "陈明", "type": "PERSON"}]}')
+    notes = []
+    for secret in ("SECRET-one", "SECRET-two"):
+        body = f"llm.extra_body={{top_k: 5, auth: {{api_token: {secret}}}}}"
+        settings = [f"llm.base_url={server.url}", "llm.model=m", body, "embed.when=off"]
+        with graphkb.open(tmp_path, settings) as project:
+            notes.append(settings_note(project.settings)["llm"]["extra_body"])
+            project.index()
+    assert notes[0] != notes[1]
+    assert notes[0]["top_k"] == 5
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in kept if b"SECRET-" in path.read_bytes()]
