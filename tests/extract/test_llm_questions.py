@@ -76,7 +76,7 @@ def test_a_project_may_have_prompts_of_its_own_but_no_document_in_the_system_par
     assert asked.system == "List SHIP as JSON."
     assert asked.user.startswith("Here:\n<document>")
     (prompts / "extract.md").write_text("List $document.\n---\n$document", "utf-8")
-    with pytest.raises(SettingsError, match=r"prompts/en/extract\.md: \$document must stand below"):
+    with pytest.raises(SettingsError, match=r"prompts/en/extract\.md: \$document stands above"):
         Questions(tmp_path, Extract())
     (prompts / "extract.md").write_text("$documents\n---\n$document", "utf-8")
     with pytest.raises(SettingsError, match=r"unknown variable \$documents"):
