@@ -1,0 +1,150 @@
+"""Text of scanned pages and images by RapidOCR (PP-OCRv4), Chinese and English."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import threading
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphkb.errors import InputError
+from graphkb.ingest.pdf.shapes import Box, Run
+from graphkb.settings import Ocr
+from graphkb.text.language import has_han
+
+if TYPE_CHECKING:
+    import pypdfium2
+
+_EXTRA = 'pip install "graphkb[ocr]"'
+LONGEST_SIDE = 4000
+"""Larger images are scaled down to this many pixels."""
+_MOST_THREADS = 2
+# A box around a line of text is a third higher than its letters are large.
+_SIZE_OF_BOX = 0.75
+_LEAST_STEP = (0.7, 1.4)
+_one_at_a_time = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Recognized:
+    """Lines of one image with their mean confidence (0 to 1, by characters).
+
+    ``n_unsure`` lines below the least confidence are left out.
+    """
+
+    runs: tuple[Run, ...] = ()
+    confidence: float = 0.0
+    n_unsure: int = 0
+
+
+def recognizer(options: Ocr) -> Recognizer | None:
+    """What reads scanned pages, or None where OCR is off or its extra is not installed."""
+    if options.enabled == "off" or not is_installed():
+        return None
+    return Recognizer(options)
+
+
+def is_installed() -> bool:
+    """Whether the ``ocr`` extra is there; nothing is imported."""
+    return importlib.util.find_spec("rapidocr_onnxruntime") is not None
+
+
+def how_to_read(options: Ocr) -> str:
+    """What to do so that scanned pages are read."""
+    if options.enabled == "off":
+        return "set input.ocr.enabled: auto to read them"
+    return f"{_EXTRA} to read them"
+
+
+class Recognizer:
+    """Reads images with the models that come with RapidOCR; they are loaded at first use."""
+
+    def __init__(self, options: Ocr) -> None:
+        self.options = options
+
+    def read_page(self, page: pypdfium2.PdfPage) -> Recognized:
+        """The lines of a PDF page, in points from the top left corner as it is shown."""
+        width, height = page.get_size()
+        scale = min(self.options.dpi / 72, LONGEST_SIDE / max(width, height, 1.0))
+        bitmap = page.render(scale=scale, may_draw_forms=False)
+        try:
+            return self.read_image(np.array(bitmap.to_numpy()[:, :, :3]), scale)
+        finally:
+            bitmap.close()
+
+    def read_image(self, image: np.ndarray, scale: float = 1.0) -> Recognized:
+        """The lines of an image (uint8 [height, width, 3], blue first) in ``1 / scale`` pixels."""
+        if min(image.shape[:2]) < 8:
+            return Recognized()
+        with _one_at_a_time:
+            found, _ = _engine()(image)
+        runs: list[Run] = []
+        weights: list[tuple[float, int]] = []
+        n_unsure = 0
+        for corners, text, score in found or []:
+            confidence = self._confidence(str(text), float(score))
+            if confidence < self.options.min_confidence:
+                n_unsure += 1
+            elif text.strip():
+                box = _box(corners, scale)
+                runs.append(Run(" ".join(text.split()), box, _SIZE_OF_BOX * box.height))
+                weights.append((confidence, len(text)))
+        total = sum(length for _, length in weights)
+        mean = sum(score * length for score, length in weights) / total if total else 0.0
+        return Recognized(tuple(_in_steps(runs)), round(mean, 3), n_unsure)
+
+    def _confidence(self, text: str, score: float) -> float:
+        """The model's; none for Chinese characters where the languages say that there are none."""
+        return 0.0 if "zh" not in self.options.languages and has_han(text) else score
+
+
+def _in_steps(runs: list[Run]) -> list[Run]:
+    """The runs in the size of most of them or multiples of its half.
+
+    Letters with and without tails make boxes of different heights; only clear differences are
+    those of a heading.
+    """
+    if not runs:
+        return []
+    usual = median(run.size for run in runs)
+    return [
+        replace(run, size=usual * (1.0 if _LEAST_STEP[0] < run.size / usual < _LEAST_STEP[1]
+                                   else max(0.5, round(2 * run.size / usual) / 2)))
+        for run in runs
+    ]  # fmt: skip
+
+
+def _box(corners: Any, scale: float) -> Box:
+    across = [float(x) / scale for x, _ in corners]
+    down = [float(y) / scale for _, y in corners]
+    return Box(min(across), min(down), max(across), max(down))
+
+
+@lru_cache(maxsize=1)
+def _engine() -> Any:
+    """The engine, once a process: its models take 20 MB and a second to load. Raises InputError
+    where a library of the system is missing."""
+    try:
+        from rapidocr_onnxruntime import RapidOCR
+    except ImportError as error:
+        raise InputError(
+            f"OCR cannot start ({error}); where it is libGL: apt-get install libgl1, "
+            "or pip install opencv-python-headless"
+        ) from None
+
+    # It warns of every image without text; that is said where it matters.
+    logging.getLogger("RapidOCR").setLevel(logging.ERROR)
+    threads = min(_MOST_THREADS, os.cpu_count() or 1)
+    return RapidOCR(
+        text_score=0.0,
+        max_side_len=LONGEST_SIDE,
+        intra_op_num_threads=threads,
+        inter_op_num_threads=1,
+        print_verbose=False,
+    )

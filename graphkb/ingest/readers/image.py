@@ -1,0 +1,124 @@
+"""Images: their text by OCR."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import struct
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphkb.errors import InputError, MissingExtraError
+from graphkb.ingest import ocr
+from graphkb.ingest.pdf.document import Pages, compose
+from graphkb.ingest.pdf.page import PageLayout, lay_out
+from graphkb.ingest.pdf.shapes import Box
+from graphkb.ingest.records import FileReading, Record, SourceFile, is_blank, report_page
+from graphkb.settings import Input
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+_MEDIA_TYPES = {
+    "PNG": "image/png", "JPEG": "image/jpeg", "MPO": "image/jpeg", "TIFF": "image/tiff",
+    "BMP": "image/bmp", "WEBP": "image/webp",
+}  # fmt: skip
+# What Pillow raises on damaged files.
+_BROKEN = (EOFError, LookupError, OSError, SyntaxError, TypeError, ValueError, struct.error)
+_FORMATS = ["PNG", "JPEG", "TIFF", "BMP", "WEBP"]
+_MOST_PIXELS = 100_000_000
+_MOST_FRAMES = 2_000
+_UNSURE = 0.8
+
+
+def read_image(source: SourceFile, data: bytes, options: Input) -> FileReading:
+    """The text of an image as one document; the frames of a TIFF are its pages.
+
+    Raises InputError where OCR is off or not installed, the image is damaged or larger than 100
+    million pixels, or nothing is written on it.
+    """
+    if options.ocr.enabled == "off":
+        raise InputError(f"an image; {ocr.how_to_read(options.ocr)}")
+    recognizer = ocr.recognizer(options.ocr)
+    if recognizer is None:
+        raise InputError(str(MissingExtraError("reading text in images", "ocr")))
+    from PIL import Image
+
+    try:
+        with _quiet(), Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+            _check_size(image)
+            media_type = _MEDIA_TYPES[image.format or "PNG"]
+            n_frames = min(getattr(image, "n_frames", 1), _MOST_FRAMES)
+            if media_type != "image/tiff":
+                n_frames = 1
+            pages = Pages()
+            layouts = []
+            for number in range(n_frames):
+                image.seek(number)
+                _check_size(image)
+                layouts.append(_layout(image, recognizer, pages, number + 1))
+                report_page(number + 1, n_frames)
+    except (*_BROKEN, Image.DecompressionBombError) as error:
+        reason = str(error).partition("<_io")[0].strip() or type(error).__name__
+        raise InputError(f"damaged, not readable as an image ({reason}); get it again") from None
+    compose(layouts, pages)
+    if is_blank(pages.text):
+        raise InputError("an image, and OCR found no text on it; remove it from the input folder")
+    record = Record(
+        own_id=None,
+        title=source.stem,
+        text=pages.text,
+        media_type=media_type,
+        metadata={"ocr_confidence": {str(page): c for page, c in pages.confidence.items()}},
+        page_starts=pages.page_starts if n_frames > 1 else (),
+    )
+    unsure = any(c < _UNSURE for c in pages.confidence.values()) or bool(pages.unsure)
+    note = f"{source.path}: OCR is unsure of this image; check its text"
+    return FileReading((record,), (), (note,) if unsure else ())
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Pillow warns of images that are large and of odd tags; what matters is checked here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _check_size(image: Image.Image) -> None:
+    width, height = image.size
+    if width * height > _MOST_PIXELS:
+        raise InputError(
+            f"an image of {width} × {height} pixels, larger than {_MOST_PIXELS:,}; scale it down"
+        )
+
+
+def _layout(image: Image.Image, recognizer: ocr.Recognizer, pages: Pages, page: int) -> PageLayout:
+    from PIL import ImageOps
+
+    turned = ImageOps.exif_transpose(image) or image
+    flat = _on_white(turned)
+    longest = max(flat.size)
+    if longest > ocr.LONGEST_SIDE:
+        flat.thumbnail((ocr.LONGEST_SIDE, ocr.LONGEST_SIDE))
+    found = recognizer.read_image(np.asarray(flat)[:, :, ::-1])
+    if found.runs:
+        pages.confidence[page] = found.confidence
+    if found.n_unsure:
+        pages.unsure[page] = found.n_unsure
+    zones = lay_out(list(found.runs), [], words=False)
+    return PageLayout(Box(0, 0, flat.width, flat.height), zones)
+
+
+def _on_white(image: Any) -> Any:
+    """The image in red, green and blue, what is transparent white."""
+    from PIL import Image
+
+    if "A" in image.getbands() or "transparency" in image.info:
+        image = image.convert("RGBA")
+        white = Image.new("RGBA", image.size, "white")
+        image = Image.alpha_composite(white, image)
+    return image.convert("RGB")
