@@ -1,0 +1,87 @@
+"""Word documents (.docx, .docm, .dotx) as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from graphkb.errors import InputError
+from graphkb.ingest.decode import clean_text
+from graphkb.ingest.readers.docx_body import Body, Text
+from graphkb.ingest.readers.docx_inline import read_inline
+from graphkb.ingest.readers.office import Element, OfficePackage, child, own_title
+from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date
+from graphkb.settings import Input
+
+MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+# What is left of a line of page numbers without its numbers.
+_PAGE_LINE = re.compile(
+    r"[-–—|/\s]*|(?:page\s*)?(?:of|/)?\s*|第?\s*页?[\s,，/|]*(?:共\s*页?)?", re.IGNORECASE
+)
+
+
+def read_docx(source: SourceFile, data: bytes, options: Input) -> FileReading:
+    """The document with headings, lists, tables, text boxes, notes and comments.
+
+    Title: the properties', else the paragraph styled as title, else the first heading, else the
+    file name. Changes are taken as accepted: inserted text is in, deleted and hidden text is
+    not. Each different header stands once before the text and each footer once after it, but
+    for page numbers and what the body says too.
+    """
+    package = OfficePackage(data)
+    try:
+        body = child(package.root(package.main), "w:body")
+        reader = Body(package, package.main)
+        blocks = reader.blocks(body) if body is not None else []
+        if body is not None and any(node.tag == "w:altChunk" for node in body.iter()):
+            package.notes.append(
+                "documents of other formats embedded in it are left out; open and save it in Word"
+            )
+        text = joined(blocks)
+        header = _margin_lines(package, "header", text)
+        footer = _margin_lines(package, "footer", text)
+    except RecursionError:
+        raise InputError("nested too deeply; flatten the document") from None
+    text = "\n\n".join(part for part in ("\n".join(header), text, "\n".join(footer)) if part)
+    metadata = dict(package.properties)
+    record = Record(
+        own_id=None,
+        title=own_title(metadata) or clean_text(_title(blocks))[0] or source.stem,
+        text=clean_text(text)[0],
+        media_type=MEDIA_TYPE,
+        metadata=metadata,
+        creation_date=creation_date(metadata),
+    )
+    return FileReading((record,), (), tuple(f"{source.path}: {note}" for note in package.notes))
+
+
+def joined(blocks: Iterable[Text]) -> str:
+    """The blocks with a blank line between them, but for items of a list."""
+    text, in_list = "", False
+    for block in blocks:
+        gap = "\n" if in_list and block.is_item else "\n\n"
+        text += (gap if text else "") + block.text
+        in_list = block.is_item
+    return text
+
+
+def _title(blocks: list[Text]) -> str:
+    titles = [block.heading for block in blocks if block.is_title]
+    headings = [block.heading for block in blocks if block.heading]
+    return next(iter(titles + headings), "")
+
+
+def _margin_lines(package: OfficePackage, kind: str, body: str) -> list[str]:
+    """The different lines of all headers or footers, without those that the body has too."""
+    found: dict[str, None] = {}
+    for part in dict.fromkeys(package.related(package.main, kind)):
+        root = package.optional(part)
+        for paragraph in _paragraphs(root):
+            for line in read_inline(paragraph, page_numbers=False).text.split("\n"):
+                if not _PAGE_LINE.fullmatch(line) and line not in body:
+                    found[line] = None
+    return list(found)
+
+
+def _paragraphs(root: Element | None) -> Iterable[Element]:
+    return root.iter("w:p") if root is not None else ()
