@@ -1,128 +1,96 @@
-"""HTML as Markdown: headings, lists, tables and code keep their form, page furniture goes."""
+"""HTML pages as Markdown documents."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from graphkb.ingest.blocks import first_title
 from graphkb.ingest.decode import clean_text, decode_bytes
-from graphkb.ingest.readers.html_table import children, is_data_table, table_lines
-from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date, is_blank
+from graphkb.ingest.readers.html_table import is_data_table, table_lines
+from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date
 from graphkb.settings import Input
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser, LexborNode
+    from selectolax.lexbor import LexborHTMLParser
 
-_NEVER = frozenset(
-    [
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "svg",
-        "iframe",
-        "object",
-        "embed",
-        "canvas",
-        "audio",
-        "video",
-        "head",
-        "select",
-        "button",
-        "input",
-        "textarea",
-        "datalist",
-    ]
-)
-_FURNITURE = frozenset({"nav", "footer"})
-_FURNITURE_ROLES = frozenset({"navigation", "contentinfo"})
-_CONTENT = frozenset({"article", "main", "section"})
-_BLOCKS = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "caption",
-        "center",
-        "dd",
-        "details",
-        "dialog",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hr",
-        "html",
-        "legend",
-        "li",
-        "main",
-        "menu",
-        "nav",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "ul",
-    ]
-)
-_HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _CHARSET = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([A-Za-z0-9_:.\-]+)", re.IGNORECASE)
 _REFERENCE = re.compile(r"&#(?:[xX]([0-9a-fA-F]{1,8})|([0-9]{1,10}));?")
 _META_KEYS = {
-    "description": "description", "author": "author", "keywords": "keywords",
-    "og:url": "url", "article:published_time": "date", "article:modified_time": "updated_at",
-    "date": "date", "dc.date": "date", "last-modified": "updated_at",
+    "description": "description", "og:description": "description", "author": "author",
+    "article:author": "author", "keywords": "keywords", "og:site_name": "site", "og:url": "url",
+    "article:published_time": "date", "article:modified_time": "updated_at", "date": "date",
+    "pubdate": "date", "publishdate": "date", "dc.date": "date", "last-modified": "updated_at",
 }  # fmt: skip
 
 
-def read_html(source: SourceFile, data: bytes, options: Input) -> FileReading:
-    """The page as one document in Markdown; title from <title>, else <h1>, else the file name.
+@dataclass(frozen=True)
+class Page:
+    """A page's Markdown, its title (empty where it states none), metadata, and what to log."""
 
-    Left out: scripts, styles, forms' controls, what is marked ``hidden``, every <nav> and
-    <footer> (also by role), and a <header> that stands outside <article>, <main> and <section>
-    and holds no <h1>. A page that has text nowhere else keeps its furniture.
+    text: str
+    title: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+    note: str | None = None
+
+    def notes(self, path: str) -> tuple[str, ...]:
+        """What to log, after the file's path."""
+        return (f"{path}: {self.note}",) if self.note else ()
+
+
+def read_html(source: SourceFile, data: bytes, options: Input) -> FileReading:
+    """The page as one document in Markdown; title from <title>, else og:title, <h1>, file name.
+
+    What is left out says :func:`graphkb.ingest.readers.html_page.page_markdown`.
     """
-    hint = _CHARSET.search(data[:4096])
-    decoded = decode_bytes(data, options.encoding, hint.group(1).decode() if hint else None)
+    page = parse_page(data, options.encoding)
+    return FileReading((page_record(page, source),), (), page.notes(source.path))
+
+
+def parse_page(
+    data: bytes, encoding: str = "auto", charset: str | None = None, *, whole: bool = False
+) -> Page:
+    """The page in the bytes, by ``charset`` where the page came with one, else as it says itself.
+
+    With ``whole`` navigation and footers are content too, as in chapters and letters.
+    Raises InputError where no encoding fits.
+    """
+    stated = _CHARSET.search(data[:4096])
+    hint = charset or (stated.group(1).decode() if stated else None)
+    decoded = decode_bytes(data, encoding, hint)
+    from graphkb.ingest.readers.html_page import page_markdown
+
+    tree = _tree(decoded.text)
+    text = page_markdown(tree, whole=whole)
+    metadata = _metadata(tree)
+    title = _title(tree) or metadata.pop("title", "")
+    metadata.pop("title", None)
+    return Page(clean_text(text)[0], title, metadata, decoded.note)
+
+
+def page_record(page: Page, source: SourceFile) -> Record:
+    """The document of a page."""
+    return Record(
+        own_id=None,
+        title=page.title or first_title(page.text) or source.stem,
+        text=page.text,
+        media_type="text/html",
+        metadata=page.metadata,
+        creation_date=creation_date(page.metadata),
+    )
+
+
+def page_tables(html: str) -> str:
+    """The data tables of a piece of HTML as Markdown; empty where it has none."""
+    tables = [table for table in _tree(html).css("table") if is_data_table(table)]
+    return "\n\n".join("\n".join(table_lines(table)) for table in tables)
+
+
+def _tree(html: str) -> LexborHTMLParser:
     from selectolax.lexbor import LexborHTMLParser
 
-    tree = LexborHTMLParser(_REFERENCE.sub(_valid_reference, decoded.text))
-    text = _markdown(tree, furniture=False)
-    if is_blank(text):
-        text = _markdown(tree, furniture=True)
-    metadata = _metadata(tree)
-    record = Record(
-        own_id=None,
-        title=_title(tree) or first_title(text) or source.stem,
-        text=clean_text(text)[0],
-        media_type="text/html",
-        metadata=metadata,
-        creation_date=creation_date(metadata),
-    )
-    notes = (f"{source.path}: {decoded.note}",) if decoded.note else ()
-    return FileReading((record,), (), notes)
+    return LexborHTMLParser(_REFERENCE.sub(_valid_reference, html))
 
 
 def _valid_reference(match: re.Match[str]) -> str:
@@ -142,125 +110,15 @@ def _metadata(tree: LexborHTMLParser) -> dict[str, Any]:
     for node in tree.css("meta"):
         attributes = node.attributes
         name = (attributes.get("name") or attributes.get("property") or "").casefold()
-        content = (attributes.get("content") or "").strip()
-        if name in _META_KEYS and content:
-            found.setdefault(_META_KEYS[name], clean_text(content)[0])
+        content = clean_text((attributes.get("content") or "").strip())[0]
+        if content and name == "og:title":
+            found.setdefault("title", content)
+        elif content and name in _META_KEYS:
+            found.setdefault(_META_KEYS[name], content)
     canonical = tree.css_first('link[rel="canonical"]')
     if canonical is not None and canonical.attributes.get("href"):
         found["url"] = clean_text(canonical.attributes["href"] or "")[0]
+    heading = tree.css_first("h1")
+    if heading is not None:
+        found.setdefault("title", clean_text(" ".join(heading.text_lexbor().split()))[0])
     return found
-
-
-def _markdown(tree: LexborHTMLParser, *, furniture: bool) -> str:
-    root = tree.root
-    if root is None:
-        return ""
-    page = _Page()
-    # Depth first with a stack of one's own: pages nest thousands of levels deep.
-    stack: list[tuple[LexborNode, bool]] = [(root, False)]
-    content_depth = 0
-    while stack:
-        node, leaving = stack.pop()
-        tag = node.tag or ""
-        if leaving:
-            content_depth -= tag in _CONTENT
-            page.leave(tag)
-            continue
-        if node.is_text_node:
-            page.add(node.text_content or "")
-            continue
-        if tag in _NEVER or "hidden" in node.attributes:
-            continue
-        if not furniture and _is_furniture(node, tag, content_depth):
-            continue
-        if tag == "table" and is_data_table(node):
-            page.add_block("\n".join(table_lines(node)))
-            continue
-        if tag == "pre":
-            page.add_code(node.text_lexbor())
-            continue
-        content_depth += tag in _CONTENT
-        page.enter(tag)
-        stack.append((node, True))
-        stack.extend((child, False) for child in reversed(children(node)))
-    return page.text()
-
-
-def _is_furniture(node: LexborNode, tag: str, content_depth: int) -> bool:
-    if tag in _FURNITURE or node.attributes.get("role") in _FURNITURE_ROLES:
-        return True
-    return tag == "header" and content_depth == 0 and node.css_first("h1") is None
-
-
-class _Page:
-    """Markdown under construction: finished blocks, the open line, the open lists."""
-
-    def __init__(self) -> None:
-        self._blocks: list[tuple[str, bool]] = []
-        self._inline: list[str] = []
-        self._prefix = ""
-        self._lists: list[int] = []
-
-    def add(self, text: str) -> None:
-        self._inline.append(re.sub(r"\s+", " ", text))
-
-    def add_block(self, text: str) -> None:
-        self._flush()
-        if text:
-            self._blocks.append((text, False))
-
-    def add_code(self, text: str) -> None:
-        longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-        fence = "`" * max(3, longest + 1)
-        code = text.strip("\n")
-        self.add_block(f"{fence}\n{code}\n{fence}" if code.strip() else "")
-
-    def enter(self, tag: str) -> None:
-        if tag == "br":
-            self._inline.append("\n")
-        if tag not in _BLOCKS:
-            return
-        self._flush()
-        if tag in _HEADINGS:
-            self._prefix = _HEADINGS[tag]
-        elif tag in {"ul", "ol", "menu"}:
-            # An ordered list counts from 1; an unordered one stays at -1.
-            self._lists.append(0 if tag == "ol" else -1)
-        elif tag == "li":
-            indent = "  " * max(0, min(len(self._lists), 8) - 1)
-            if self._lists and self._lists[-1] >= 0:
-                self._lists[-1] += 1
-                self._prefix = f"{indent}{self._lists[-1]}. "
-            else:
-                self._prefix = f"{indent}- "
-
-    def leave(self, tag: str) -> None:
-        if tag in {"td", "th"}:
-            self._inline.append(" ")
-        if tag not in _BLOCKS:
-            return
-        self._flush()
-        self._prefix = ""
-        if tag in {"ul", "ol", "menu"} and self._lists:
-            self._lists.pop()
-
-    def _flush(self) -> None:
-        text = re.sub(r" *\n *", "\n", re.sub(r" {2,}", " ", "".join(self._inline))).strip()
-        self._inline.clear()
-        if not text:
-            return
-        prefix, self._prefix = self._prefix, ""
-        if prefix.startswith("#"):
-            text = text.replace("\n", " ")
-        self._blocks.append((prefix + text, bool(prefix) and not prefix.startswith("#")))
-
-    def text(self) -> str:
-        self._flush()
-        parts: list[str] = []
-        in_list = False
-        for text, is_item in self._blocks:
-            if parts:
-                parts.append("\n" if in_list and is_item else "\n\n")
-            parts.append(text)
-            in_list = is_item
-        return "".join(parts)

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 _WIDEST_SPAN = 50
 _LONGEST_SPAN = 2000
 _SKIPPED = frozenset({"script", "style", "noscript", "template", "svg"})
+_LAID_OUT = frozenset({"h1", "h2", "h3", "article", "section"})
+_RAISED = re.compile(r"[-+−]?\d{1,4}")
+_CELL_END = "\x1f"
 _BREAKS = frozenset({"br", "p", "div", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6"})
 
 
@@ -24,15 +27,42 @@ def children(node: LexborNode) -> list[LexborNode]:
     return found
 
 
+def superscript(node: LexborNode) -> str | None:
+    """A raised number in plain text, ``^6`` as a power and ``[6]`` as a link; None for others.
+
+    Without it ``10<sup>6</sup>`` would read 106.
+    """
+    below = children(node)
+    inside = [one for part in below for one in children(part)]
+    if len(below) > 3 or not all(one.is_text_node for one in inside):
+        return None
+    text = "".join(node.text_lexbor().split())
+    if _RAISED.fullmatch(text) is None:
+        return None
+    return f"[{text}]" if node.css_first("a") is not None else f"^{text}"
+
+
 def is_data_table(table: LexborNode) -> bool:
-    """False for tables that only lay out a page: one column, or other tables or headings inside."""
+    """False for tables that only lay out a page.
+
+    These have one column, headings inside, or other tables: in half of their cells or more, or
+    in any where there are neither caption nor header cells.
+    """
     stack = children(table)
     while stack:
         node = stack.pop()
-        if node.tag in {"table", "h1", "h2", "h3", "article", "section"}:
+        if node.tag in _LAID_OUT:
             return False
-        stack.extend(children(node))
-    return max((len(cells) for _, cells in _rows(table)), default=0) > 1
+        if node.tag != "table":
+            stack.extend(children(node))
+    rows = _rows(table)
+    cells = [cell for _, row in rows for cell in row]
+    holding = sum(cell.css_first("table") is not None for cell in cells)
+    if holding:
+        has_caption = any(node.tag == "caption" for node in children(table))
+        if 2 * holding >= len(cells) or not (has_caption or rows[0][0]):
+            return False
+    return max((len(row) for _, row in rows), default=0) > 1
 
 
 def table_lines(table: LexborNode) -> list[str]:
@@ -106,6 +136,7 @@ def _span(cell: LexborNode, name: str) -> int:
 
 
 def _cell_text(cell: LexborNode) -> str:
+    """The cell's lines joined by semicolons; a table in it has its cells joined by commas."""
     parts: list[str] = []
     stack: list[LexborNode | str] = [*reversed(children(cell))]
     while stack:
@@ -115,15 +146,23 @@ def _cell_text(cell: LexborNode) -> str:
         elif node.is_text_node:
             parts.append(node.text_content or "")
         elif node.tag not in _SKIPPED:
+            raised = superscript(node) if node.tag == "sup" else None
+            if raised is not None:
+                parts.append(raised)
+                continue
             if node.tag in _BREAKS:
                 stack.append("\n")
-            stack.extend(reversed(children(node)))
-            if node.tag in _BREAKS:
                 parts.append("\n")
-    lines = (" ".join(part.split()) for part in "".join(_spaced(parts)).split("\n"))
-    return "; ".join(line for line in lines if line).replace("|", "\\|")
+            elif node.tag in {"td", "th"}:
+                stack.append(_CELL_END)
+            stack.extend(reversed(children(node)))
+    lines = (" ".join(part.split(" ")).strip(f" {_CELL_END}") for part in
+             "".join(_spaced(parts)).split("\n"))  # fmt: skip
+    shown = (re.sub(rf" *{_CELL_END}[ {_CELL_END}]*", ", ", line) for line in lines if line)
+    return "; ".join(re.sub(r" {2,}", " ", line) for line in shown).replace("|", "\\|")
 
 
 def _spaced(parts: list[str]) -> list[str]:
     """Line ends of the source are spaces; only those that a break put in count."""
-    return [part if part == "\n" else re.sub(r"\s+", " ", part) for part in parts]
+    kept = {"\n", _CELL_END}
+    return [part if part in kept else re.sub(r"\s+", " ", part) for part in parts]
