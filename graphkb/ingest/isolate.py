@@ -1,0 +1,216 @@
+"""Files read by processes of their own, so that one that hangs or crashes its parser costs only
+itself.
+
+Plain text, code, Markdown, CSV and JSON are read in this process; the others one by one in a few
+worker processes (:mod:`graphkb.ingest.worker`), which are started when there is such a file and
+end with the call. They are new interpreters, so it makes no difference whether the caller is a
+script, a notebook or runs an event loop.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from graphkb.errors import InputError
+from graphkb.ingest.detect import find_reader, read_data
+from graphkb.ingest.process import ReadingProcess, WorkerStartError
+from graphkb.ingest.read import read_bytes, read_file
+from graphkb.ingest.readers import READERS
+from graphkb.ingest.readers.code import read_code
+from graphkb.ingest.readers.json_ import read_json, read_json_lines
+from graphkb.ingest.readers.markdown import read_markdown
+from graphkb.ingest.readers.tabular import read_table
+from graphkb.ingest.readers.text import read_text
+from graphkb.ingest.records import FileReading, Reader, SourceFile
+from graphkb.settings import Input
+from graphkb.types import Progress, Refused, no_progress
+
+__all__ = ["IN_PROCESS", "read_files"]
+
+IN_PROCESS: frozenset[Reader] = frozenset(
+    {read_code, read_json, read_json_lines, read_markdown, read_table, read_text}
+)
+"""Readers that are trusted with what they get."""
+_LARGE = 20_000_000
+_MOST_PROCESSES = 4
+_SECONDS_BETWEEN_LOOKS = 0.1
+# Pages of a file are shown once the others are done or it takes this long.
+_SECONDS_UNTIL_PAGES = 3.0
+_PACKED = (b"PK", b"\xd0\xcf\x11\xe0")
+
+
+def read_files(
+    files: Sequence[SourceFile],
+    options: Input,
+    progress: Progress = no_progress,
+    *,
+    done: int = 0,
+) -> list[FileReading]:
+    """What each file gave, in the order of ``files``; never raises for a bad one.
+
+    ``progress`` is told how many files are read, counted from ``done``, and of one that takes
+    long how many pages. Reading a file, or a page where its reader reports pages, may take
+    ``options.max_seconds`` and ``options.max_memory_mb``; one that needs more is refused.
+    Interrupting it ends the workers at once.
+    """
+    readings: list[FileReading | None] = [None] * len(files)
+    counted = _Counted(progress, done, done + len(files))
+    with _Pool(files, options, counted) as pool:
+        later: list[int] = []
+        for place, source in enumerate(files):
+            if _by_name(source, options) is False:
+                later.append(place)
+            else:
+                pool.add(place)
+        for place in later:
+            reading = _read_here(files[place], options)
+            if reading is None:
+                pool.add(place)
+            else:
+                readings[place] = reading
+                counted.file()
+            pool.look()
+        for place, reading in pool.rest():
+            readings[place] = reading
+    return [reading for reading in readings if reading is not None]
+
+
+def _by_name(source: SourceFile, options: Input) -> bool:
+    """Whether a file's name alone says that it is read by a worker."""
+    if source.size == 0:
+        return False
+    if source.suffix in options.converters:
+        return True
+    reader = READERS.get(source.suffix)
+    if reader is None:
+        return False
+    return reader not in IN_PROCESS or source.size > _LARGE
+
+
+def _read_here(source: SourceFile, options: Input) -> FileReading | None:
+    """What a file gave that is plain or not readable at all; None where a worker must read it."""
+    try:
+        data = read_bytes(source, options)
+        if not data:
+            return read_data(source, data, options)
+        if data.startswith(_PACKED) or find_reader(source, data) not in IN_PROCESS:
+            return None
+    except InputError as error:
+        return FileReading(refused=(Refused(source.path, str(error)),))
+    return read_data(source, data, options)
+
+
+class _Counted:
+    """Files done, for a progress display."""
+
+    def __init__(self, progress: Progress, done: int, total: int) -> None:
+        self.progress, self.done, self.total = progress, done, total
+
+    def file(self) -> None:
+        self.done += 1
+        self.progress("read", self.done, self.total)
+
+    def pages(self, path: str, done: int, total: int) -> None:
+        self.progress(f"read {path}", done, total)
+
+
+@dataclass
+class _Pages:
+    """How far a file is that a worker reads, and since when."""
+
+    started: float
+    done: int = 0
+    total: int = 0
+    shown: int = 0
+
+
+class _Pool:
+    """Worker processes, each with a thread of this process that waits for it."""
+
+    def __init__(self, files: Sequence[SourceFile], options: Input, counted: _Counted) -> None:
+        self.files, self.options, self.counted = files, options, counted
+        self.tasks: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self.results: queue.SimpleQueue[tuple[int, FileReading | BaseException]]
+        self.results = queue.SimpleQueue()
+        self.processes: list[ReadingProcess] = []
+        self.waiting: set[int] = set()
+        self.pages: dict[int, _Pages] = {}
+
+    def __enter__(self) -> _Pool:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for process in self.processes:
+            process.close()
+
+    def add(self, place: int) -> None:
+        """Have a file read by the next worker that is free."""
+        self.waiting.add(place)
+        self.tasks.put(place)
+        most = min(_MOST_PROCESSES, os.cpu_count() or 1)
+        if len(self.processes) < min(most, len(self.waiting)):
+            process = ReadingProcess(self.options, self._serve)
+            self.processes.append(process)
+            process.start()
+
+    def _serve(self, process: ReadingProcess) -> None:
+        """What a thread does: hand files to its process until there are no more."""
+        while (place := self.tasks.get()) is not None and not process.closed:
+            self.pages[place] = _Pages(time.monotonic())
+            try:
+                self.results.put((place, process.read(self.files[place], self._page(place))))
+            # Raised again by the thread that waits for the result.
+            except BaseException as error:
+                self.results.put((place, error))
+
+    def _page(self, place: int) -> Callable[[int, int], None]:
+        def said(done: int, total: int) -> None:
+            self.pages[place].done, self.pages[place].total = done, total
+
+        return said
+
+    def look(self) -> None:
+        """End the workers whose time is up."""
+        for process in self.processes:
+            process.end_overdue()
+
+    def rest(self) -> list[tuple[int, FileReading]]:
+        """Wait for all that was added."""
+        for _ in self.processes:
+            self.tasks.put(None)
+        found: list[tuple[int, FileReading]] = []
+        told = False
+        while self.waiting:
+            try:
+                place, reading = self.results.get(timeout=_SECONDS_BETWEEN_LOOKS)
+            except queue.Empty:
+                self.look()
+                self._show_pages()
+                continue
+            self.waiting.discard(place)
+            self.pages.pop(place, None)
+            if isinstance(reading, WorkerStartError):
+                notes = () if told else (f"{reading}; files are read here, without limits",)
+                told = True
+                here = read_file(self.files[place], self.options)
+                reading = replace(here, notes=(*notes, *here.notes))
+            elif isinstance(reading, BaseException):
+                raise reading
+            found.append((place, reading))
+            self.counted.file()
+            self.look()
+        return found
+
+    def _show_pages(self) -> None:
+        """Of the first file that takes long, how many of its pages are done."""
+        now = time.monotonic()
+        for place, pages in sorted(self.pages.copy().items()):
+            if pages.total and now - pages.started > _SECONDS_UNTIL_PAGES:
+                if pages.done > pages.shown:
+                    pages.shown = pages.done
+                    self.counted.pages(self.files[place].path, pages.done, pages.total)
+                return
