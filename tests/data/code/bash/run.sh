@@ -1,0 +1,3 @@
+source ./lib.sh
+main() { prepare; echo done; }
+main

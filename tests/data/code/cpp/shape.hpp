@@ -1,0 +1,1 @@
+namespace geo { class Shape { public: void draw(); double area() { return side(); } double side(); }; }

@@ -1,0 +1,1 @@
+namespace App.Net { public class Wire { public void Send(string t) {} } }

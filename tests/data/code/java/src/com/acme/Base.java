@@ -1,0 +1,2 @@
+package com.acme;
+public class Base { void close() {} }

@@ -1,0 +1,2 @@
+package com.acme;
+public class Reply { void show() {} }

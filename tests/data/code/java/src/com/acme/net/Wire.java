@@ -1,0 +1,2 @@
+package com.acme.net;
+public class Wire { public void send(String t) {} }

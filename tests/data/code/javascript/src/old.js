@@ -1,0 +1,2 @@
+function run() {}
+module.exports = { run };

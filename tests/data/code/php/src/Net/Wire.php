@@ -1,0 +1,3 @@
+<?php
+namespace App\Net;
+class Wire { function send(string $t) {} }

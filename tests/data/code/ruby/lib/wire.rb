@@ -1,0 +1,4 @@
+class Wire
+  def send_text(t)
+  end
+end

@@ -1,0 +1,2 @@
+import type { Item } from './service';
+export interface Repo { find(id: string): Item }
