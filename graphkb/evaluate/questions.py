@@ -1,4 +1,19 @@
-"""Evaluation questions: one JSON object a line, with the documents that answer it."""
+"""Evaluation questions: one JSON object a line, with the documents that answer it.
+
+=============  ==================================================================================
+key            meaning
+=============  ==================================================================================
+``query``      the question; the only key that every line needs
+``id``         text or number; the line number stands in for it
+``relevant``   documents by id, path or title; ``[]`` marks a question the documents do not answer
+``answer``     the right answer, or a list of right ones; ``answer_aliases`` adds further ones
+``hops``       documents the answer is put together from; else the number of relevant documents
+``language``   ISO 639-1; else found from the question
+``type``       a kind of your own, for the breakdown
+=============  ==================================================================================
+
+Other keys are ignored.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +30,21 @@ from graphkb.types import Refused
 
 @dataclass(frozen=True)
 class Question:
-    """A question and what answers it: document ids, paths or titles as the file gives them."""
+    """A question and what answers it: document ids, paths or titles as the file gives them.
+
+    ``answers`` are the right answers, any of which will do; ``hops`` is 0 and ``language`` and
+    ``type`` are empty where the file says nothing. ``unanswerable`` when the file says so, by
+    an empty list of relevant documents.
+    """
 
     id: str
     query: str
     relevant: tuple[str, ...]
+    answers: tuple[str, ...] = ()
+    hops: int = 0
+    language: str = ""
+    type: str = ""
+    unanswerable: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,9 +58,8 @@ class QuestionSet:
 def read_questions(path: Path) -> QuestionSet:
     """Questions of a jsonl file, ``{"id": …, "query": …, "relevant": [document, …]}`` a line.
 
-    A document is named by id, path or title. ``id`` may be left out (the line number then stands
-    for it); other keys are ignored and null entries of ``relevant`` dropped. Raises UsageError
-    when the file cannot be read, InputError when no line of it is usable.
+    Null entries of ``relevant`` are dropped. Raises UsageError when the file cannot be read,
+    InputError when no line of it is usable.
     """
     try:
         text = path.read_text("utf-8-sig")
@@ -65,6 +89,11 @@ def read_questions(path: Path) -> QuestionSet:
     return QuestionSet(tuple(questions.values()), tuple(refused))
 
 
+def question_set_of(questions: str | Path | QuestionSet) -> QuestionSet:
+    """The questions themselves, or those of a file."""
+    return questions if isinstance(questions, QuestionSet) else read_questions(Path(questions))
+
+
 def _parse(line: str, default_id: str) -> Question:
     """One line as a question; InputError says what is wrong with it."""
     try:
@@ -81,7 +110,44 @@ def _parse(line: str, default_id: str) -> Question:
     identity = row.get("id")
     if isinstance(identity, bool) or not isinstance(identity, str | int | None):
         raise InputError(f"'id' must be text or a number, found {identity!r}")
-    return Question(default_id if identity is None else str(identity), query, _relevant(row))
+    return Question(
+        id=default_id if identity is None else str(identity),
+        query=query,
+        relevant=_relevant(row),
+        answers=_answers(row),
+        hops=_hops(row),
+        language=_word(row, "language"),
+        type=_word(row, "type"),
+        unanswerable=row.get("relevant") == [],
+    )
+
+
+def _answers(row: Mapping[str, Any]) -> tuple[str, ...]:
+    found: list[str] = []
+    for key in ("answer", "answer_aliases"):
+        value = row.get(key)
+        items = value if isinstance(value, list) else [] if value is None else [value]
+        for item in items:
+            if isinstance(item, bool) or not isinstance(item, str | int | float):
+                raise InputError(f"{key!r} must be text or a list of texts, found {value!r}")
+            found.append(str(item).strip())
+    return tuple(dict.fromkeys(text for text in found if text))
+
+
+def _hops(row: Mapping[str, Any]) -> int:
+    hops = row.get("hops")
+    if hops is None:
+        return 0
+    if isinstance(hops, bool) or not isinstance(hops, int) or hops < 1:
+        raise InputError(f"'hops' must be a whole number from 1, found {hops!r}")
+    return hops
+
+
+def _word(row: Mapping[str, Any], key: str) -> str:
+    value = row.get(key)
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{key!r} must be text, found {value!r}")
+    return (value or "").strip()
 
 
 def _relevant(row: Mapping[str, Any]) -> tuple[str, ...]:

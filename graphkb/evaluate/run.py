@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from graphkb.errors import EmbeddingError, NotIndexedError, UsageError
 from graphkb.evaluate.metrics import Metrics, evaluate
-from graphkb.evaluate.questions import DocumentNames, Judgement, QuestionSet
+from graphkb.evaluate.questions import DocumentNames, Judgement, Question, QuestionSet
+from graphkb.evaluate.results import FUSION, Asked, Evaluation, MethodResult, QuestionResult
+from graphkb.text.language import question_language
 from graphkb.types import Hits, Progress, Refused, no_progress
 
 if TYPE_CHECKING:
     import polars as pl
 
-LEGS = ("lexical", "dense", "graph")
-FUSION = "hybrid"
 DEFAULT_KS = (1, 5, 8)
 
 # Units asked for per document wanted: a long document's units crowd the top.
@@ -36,87 +35,6 @@ class Searchable(Protocol):
     def table(self, name: str) -> pl.DataFrame: ...
 
 
-@dataclass(frozen=True)
-class QuestionResult:
-    """One question under one method.
-
-    ``ranks`` maps each relevant item, as the questions file names it, to the document rank it
-    was found at, or None. ``retrieved`` are the titles of the first documents. ``warnings`` are
-    what the search said: a leg that was left out, for example.
-    """
-
-    id: str
-    query: str
-    metrics: Mapping[str, float]
-    ranks: Mapping[str, int | None]
-    retrieved: tuple[str, ...]
-    milliseconds: float
-    warnings: tuple[str, ...] = ()
-
-    def missed(self, k: int) -> tuple[str, ...]:
-        """Relevant items that are not among the first ``k`` documents."""
-        return tuple(item for item, rank in self.ranks.items() if rank is None or rank > k)
-
-
-@dataclass(frozen=True)
-class MethodResult:
-    """Means of one method over the judged questions, with latency percentiles (warm)."""
-
-    method: str
-    mean: Mapping[str, float]
-    p50_ms: float
-    p95_ms: float
-    questions: tuple[QuestionResult, ...]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Fusion against its best single leg, by MRR: below zero, a leg alone would do better."""
-
-    fusion: float
-    best_leg: str
-    best: float
-
-    @property
-    def difference(self) -> float:
-        return self.fusion - self.best
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Results by method, and everything that was left out of them and why.
-
-    ``excluded`` are ids of questions without relevant documents, ``unmatched`` the relevant
-    items that name no document (they count as not found), ``refused`` the unusable lines of the
-    questions file, ``skipped`` the methods this knowledge base cannot run.
-    """
-
-    ks: tuple[int, ...]
-    depth: int
-    n_questions: int
-    methods: tuple[MethodResult, ...]
-    excluded: tuple[str, ...] = ()
-    unmatched: tuple[Refused, ...] = ()
-    refused: tuple[Refused, ...] = ()
-    skipped: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def comparison(self) -> Comparison | None:
-        """Fusion against its best leg; None unless both were run."""
-        mrr = {result.method: result.mean["mrr"] for result in self.methods}
-        legs = [leg for leg in LEGS if leg in mrr]
-        if FUSION not in mrr or not legs:
-            return None
-        best = max(legs, key=lambda leg: mrr[leg])
-        return Comparison(mrr[FUSION], best, mrr[best])
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same fields as plain JSON values, with the comparison."""
-        comparison = self.comparison
-        found = asdict(comparison) | {"difference": comparison.difference} if comparison else None
-        return {**asdict(self), "comparison": found}
-
-
 def metric_names(ks: Sequence[int]) -> list[str]:
     """Every metric an evaluation keeps."""
     kinds = ("recall", "precision", "hit", "all", "ndcg")
@@ -129,15 +47,18 @@ def run_evaluation(
     methods: Sequence[str] = (),
     ks: Sequence[int] = DEFAULT_KS,
     progress: Progress = no_progress,
+    candidates: int = 0,
 ) -> Evaluation:
     """Asks every question of every method; documents rank by their first text unit.
 
-    ``methods`` empty means all of the project's. Raises UsageError for an unknown method, when
-    no question is judged, or when none of the methods can run.
+    ``methods`` empty means all of the project's. Ten text units are asked for per document of the
+    last cut, and at least ``candidates``, so that what a leg put forward is seen to its end.
+    Raises UsageError for an unknown method, when no question is judged, or when none of the
+    methods can run.
     """
     cuts = tuple(sorted(set(ks)))
-    depth = min(_MOST_UNITS, _UNITS_PER_DOCUMENT * cuts[-1])
-    names = DocumentNames(project.table("documents").select("id", "path", "title").iter_rows())
+    depth = min(_MOST_UNITS, max(_UNITS_PER_DOCUMENT * cuts[-1], candidates))
+    names = document_names(project)
     judgements = {question.id: names.judge(question) for question in question_set.questions}
     results, skipped = [], {}
     for method in _known(methods, project.search_methods):
@@ -163,6 +84,23 @@ def run_evaluation(
         unmatched=tuple(unmatched),
         refused=question_set.refused,
         skipped=skipped,
+        questions=tuple(_asked(q, judgements[q.id]) for q in question_set.questions),
+    )
+
+
+def document_names(project: Searchable) -> DocumentNames:
+    """The project's documents, to be found by id, path or title."""
+    return DocumentNames(project.table("documents").select("id", "path", "title").iter_rows())
+
+
+def _asked(question: Question, judgement: Judgement) -> Asked:
+    return Asked(
+        id=question.id,
+        query=question.query,
+        relevant=dict(judgement.labels),
+        hops=question.hops or len(judgement.labels),
+        language=question.language or question_language(question.query),
+        type=question.type,
     )
 
 
@@ -192,7 +130,7 @@ def _run_method(
         hits = project.search(question.query, top_k=depth, method=method)
         found[question.id] = hits, 1000 * (time.perf_counter() - start)
         progress(method, done, len(questions))
-    run = {key: _documents(hits, judgements[key]) for key, (hits, _) in found.items()}
+    run = {key: ranked_documents(hits, judgements[key]) for key, (hits, _) in found.items()}
     qrels = {key: judgement.relevant for key, judgement in judgements.items()}
     metrics = evaluate(qrels, run, metric_names(ks))
     times = [milliseconds for _, milliseconds in found.values()]
@@ -205,7 +143,7 @@ def _run_method(
     )
 
 
-def _documents(hits: Hits, judgement: Judgement) -> list[str]:
+def ranked_documents(hits: Hits, judgement: Judgement) -> list[str]:
     """Document ids best first, each once; a relevant one stands under its item's key."""
     keys = (judgement.document_item.get(hit.document_id, hit.document_id) for hit in hits)
     return list(dict.fromkeys(keys))
@@ -221,19 +159,31 @@ def _question_results(
 ) -> Iterable[QuestionResult]:
     for question in question_set.questions:
         hits, milliseconds = found[question.id]
+        judgement = judgements[question.id]
         rank_of = {key: rank for rank, key in enumerate(run[question.id], 1)}
         titles = dict.fromkeys((hit.document_id, hit.title) for hit in hits)
         yield QuestionResult(
             id=question.id,
             query=question.query,
             metrics=metrics.per_question.get(question.id, {}),
-            ranks={
-                label: rank_of.get(key) for key, label in judgements[question.id].labels.items()
-            },
+            ranks={label: rank_of.get(key) for key, label in judgement.labels.items()},
             retrieved=tuple(title for _, title in titles)[: ks[-1]],
             milliseconds=milliseconds,
             warnings=hits.warnings,
+            documents=tuple(run[question.id]),
+            via=_via(hits, judgement),
         )
+
+
+def _via(hits: Hits, judgement: Judgement) -> dict[str, dict[str, int]]:
+    """By relevant item that was found, the rank of its best text unit in each leg."""
+    found: dict[str, dict[str, int]] = {}
+    for hit in hits:
+        key = judgement.document_item.get(hit.document_id)
+        label = judgement.labels.get(key) if key is not None else None
+        if label is not None and label not in found:
+            found[label] = {leg: via.rank for leg, via in hit.via.items()}
+    return found
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

@@ -1,18 +1,26 @@
-"""An evaluation as a Markdown table that also reads well on a terminal."""
+"""An evaluation as Markdown tables that also read well on a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from graphkb.evaluate.run import Evaluation
+from graphkb.evaluate.compare import Change, RunComparison
+from graphkb.evaluate.misses import Miss
+from graphkb.evaluate.resample import Difference, Interval
+from graphkb.evaluate.results import Evaluation
 from graphkb.view.terminal import one_line
 
 
 def evaluation_lines(evaluation: Evaluation) -> list[str]:
-    """How much was measured, the table, and fusion against its best leg."""
+    """How much was measured, the table, its intervals, the breakdown, and fusion against its best
+    leg."""
     judged = evaluation.n_questions - len(evaluation.excluded)
     lines = [f"{judged} questions, documents ranked by their best passage", ""]
     lines += markdown_table(evaluation).split("\n")
+    lines += ["", f"95 % intervals (bootstrap over the {judged} questions):"]
+    lines += interval_table(evaluation).split("\n")
+    for by in dict.fromkeys(group.by for group in evaluation.groups):
+        lines += ["", f"by {by}:", *group_table(evaluation, by).split("\n")]
     comparison = evaluation.comparison
     if comparison:
         lines += [
@@ -20,25 +28,111 @@ def evaluation_lines(evaluation: Evaluation) -> list[str]:
             (
                 f"fusion {comparison.fusion:.3f} against its best leg ({comparison.best_leg}) "
                 f"{comparison.best:.3f}: {comparison.difference:+.3f} MRR"
+                + (f" {bounds(comparison.paired)}" if comparison.paired else "")
             ),
         ]
     return lines
 
 
-def miss_lines(evaluation: Evaluation) -> list[str]:
-    """By method, the questions with evidence missing from the last cut-off, and what is missing."""
-    last = evaluation.ks[-1]
-    lines = []
+def bounds(found: Difference | Interval, sign: str = "+") -> str:
+    """An interval in brackets, with the p-value of a difference."""
+    p = f", p {found.p:.3f}" if isinstance(found, Difference) else ""
+    return f"[{found.low:{sign}.3f}, {found.high:{sign}.3f}]{p}"
+
+
+def interval_table(evaluation: Evaluation) -> str:
+    """One row a method: the 95 % interval of recall, all evidence and nDCG at the last k, and of
+    MRR."""
+    columns = main_metrics(evaluation)
+    rows = [["method", *columns]]
     for result in evaluation.methods:
-        missed = [question for question in result.questions if question.missed(last)]
-        lines += ["", f"{result.method}, evidence missing from the first {last}:"]
-        for question in missed:
-            lines.append(f"  {question.id}: {one_line(question.query)}")
-            for item in question.missed(last):
-                rank = question.ranks[item]
-                place = f"rank {rank}" if rank else "not found"
-                lines.append(f"    {place}: {one_line(item)}")
+        found = [result.interval(column) for column in columns]
+        rows.append([result.method, *(f"{i.low:.3f}–{i.high:.3f}" for i in found)])
+    return aligned(rows)
+
+
+def main_metrics(evaluation: Evaluation) -> list[str]:
+    """Recall, all evidence and nDCG at the last k, and MRR."""
+    last = evaluation.ks[-1]
+    return [f"recall@{last}", f"all@{last}", f"ndcg@{last}", "mrr"]
+
+
+def group_table(evaluation: Evaluation, by: str) -> str:
+    """One row a value of ``by`` and method, with the means over the questions that have it."""
+    columns = main_metrics(evaluation)
+    rows = [[by, "method", "questions", *columns]]
+    for group in evaluation.groups:
+        if group.by == by:
+            for method, means in group.means.items():
+                values = [f"{means[column]:.3f}" for column in columns]
+                rows.append([one_line(group.value), method, str(group.n), *values])
+    return aligned(rows, left=(0, 1))
+
+
+_LOST = {
+    "absent": "not in the knowledge base",
+    "unseen": "not among the candidates",
+    "fused out": "a leg put it forward, fusion ranked it out",
+    "cut": "found, below the cut",
+}
+
+
+def miss_lines(misses: Sequence[Miss], last: int) -> list[str]:
+    """By method, the questions with evidence missing from the first ``last`` documents: where each
+    missing document was lost, its rank in each leg, and what stood first."""
+    if not misses:
+        return ["", f"no evidence is missing from the first {last}"]
+    lines: list[str] = []
+    for method in dict.fromkeys(miss.method for miss in misses):
+        own = [miss for miss in misses if miss.method == method]
+        lines += ["", f"{method}, evidence missing from the first {last}: {len(own)} questions"]
+        for miss in own:
+            lines.append(f"  {miss.id}: {one_line(miss.query)}")
+            lines += [f"    {line}" for line in _miss(miss)]
     return lines
+
+
+def _miss(miss: Miss) -> list[str]:
+    lines = []
+    for lost in miss.lost:
+        rank = f" (rank {lost.rank})" if lost.rank else ""
+        seen = ", ".join(f"{leg} {place or 'none'}" for leg, place in lost.legs.items())
+        known = f"; ranks by leg: {seen}" if seen and lost.place != "absent" else ""
+        lines.append(f"missing: {one_line(lost.item)}: {_LOST[lost.place]}{rank}{known}")
+    lines += [f"found: {one_line(item)} at rank {place}" for item, place in miss.found.items()]
+    for name, titles in miss.top.items():
+        shown = " · ".join(one_line(title) for title in titles) or "nothing"
+        lines.append(f"{name} first: {shown}")
+    return lines
+
+
+def run_comparison_lines(found: RunComparison) -> list[str]:
+    """By method: each metric before and after with the paired difference, then the questions won
+    and lost."""
+    left_out = len(found.only_before) + len(found.only_after)
+    more = f" ({left_out} in one run only, left out)" if left_out else ""
+    lines = [f"{found.before} → {found.after}, {found.n} questions in both{more}"]
+    for method in found.methods:
+        name = (
+            method.after if method.before == method.after else f"{method.before} → {method.after}"
+        )
+        rows = [["metric", "before", "after", "difference", "95 % interval", "p"]]
+        for metric, difference in method.metrics.items():
+            before, after = method.means[metric]
+            interval = f"{difference.low:+.3f} to {difference.high:+.3f}"
+            values = [f"{before:.3f}", f"{after:.3f}", f"{difference.mean:+.3f}", interval]
+            rows.append([metric, *values, f"{difference.p:.3f}"])
+        lines += ["", f"{name}:", *aligned(rows).split("\n")]
+        for what, changes in (("won", method.won), ("lost", method.lost)):
+            if changes:
+                lines.append(f"{what} {len(changes)} questions, by {method.by}:")
+                lines += [f"  {_change(change)}" for change in changes]
+    verdict = "worse: the loss is more than chance explains" if found.is_worse else "not worse"
+    return [*lines, "", f"verdict on {found.methods[0].after}: {verdict}"]
+
+
+def _change(change: Change) -> str:
+    return f"{change.before:.3f} → {change.after:.3f}  {change.id}: {one_line(change.query)}"
 
 
 def markdown_table(evaluation: Evaluation) -> str:

@@ -24,7 +24,7 @@ def test_reads_questions_in_both_languages(tmp_path: Path):
     )
     assert read_questions(path).questions == (
         Question("a", "Who leads?", ("Charter",)),
-        Question("3", "陈明在哪里工作?", ("公司简介",)),
+        Question("3", "陈明在哪里工作?", ("公司简介",), ("青石",)),
         Question("7", "行\u2028分隔", ()),
     )
     assert read_questions(path).refused == ()
@@ -57,6 +57,28 @@ def test_bad_lines_are_named_by_file_and_line(tmp_path: Path):
         8: "no text under 'query' (keys: query, relevant)",
         9: "'id' must be text or a number, found True",
     }
+
+
+def test_optional_keys_are_read_and_wrong_ones_named(tmp_path: Path):
+    path = written(
+        tmp_path,
+        '{"query": "a", "relevant": [], "answer": ["35", 36], "answer_aliases": ["三十五", "35"], '
+        '"hops": 2, "language": "zh", "type": "数字"}\n'
+        '{"query": "b", "hops": 0}\n'
+        '{"query": "c", "answer": {"text": "x"}}\n'
+        '{"query": "d", "type": 7}\n'
+        '{"query": "e", "relevant": null, "answer": null}\n',
+    )
+    found = read_questions(path)
+    assert found.questions == (
+        Question("1", "a", (), ("35", "36", "三十五"), 2, "zh", "数字", unanswerable=True),
+        Question("5", "e", ()),
+    )
+    assert [item.reason for item in found.refused] == [
+        "'hops' must be a whole number from 1, found 0",
+        "'answer' must be text or a list of texts, found {'text': 'x'}",
+        "'type' must be text, found 7",
+    ]
 
 
 def test_unusable_files_are_errors(tmp_path: Path):

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from graphkb.errors import NotIndexedError, UsageError
+from graphkb.evaluate.misses import find_misses
 from graphkb.evaluate.questions import Question, QuestionSet
 from graphkb.evaluate.run import percentile, run_evaluation
 from graphkb.types import Hit, Hits, Refused
@@ -134,7 +135,7 @@ def test_percentiles_by_nearest_rank():
     assert percentile(list(range(1, 101)), 95) == 95
 
 
-def test_tables_and_misses():
+def test_tables_have_intervals_and_the_breakdown():
     evaluation = run_evaluation(ThreeMethods(), QUESTIONS, ["hybrid", "lexical"], (1, 2))
     lines = markdown_table(evaluation).split("\n")
     header = "| method | recall@1 | recall@2 | all@2 | ndcg@2 | mrr | p50 ms | p95 ms |"
@@ -143,17 +144,64 @@ def test_tables_and_misses():
     assert len({len(line) for line in lines}) == 1
     text = evaluation_lines(evaluation)
     assert text[0] == "2 questions, documents ranked by their best passage"
-    assert text[-1] == "fusion 0.750 against its best leg (lexical) 1.000: -0.250 MRR"
-    assert miss_lines(evaluation) == [
-        "",
-        "hybrid, evidence missing from the first 2:",
-        "  q2: 二",
-        "    not found: 没有",
-        "",
-        "lexical, evidence missing from the first 2:",
-        "  q2: 二",
-        "    not found: 没有",
+    assert "95 % intervals (bootstrap over the 2 questions):" in text
+    intervals = [" ".join(line.split()) for line in text]
+    assert any(line.startswith("| lexical | 0.500–1.000 | 0.000–1.000 |") for line in intervals)
+    assert text[-1].startswith(
+        "fusion 0.750 against its best leg (lexical) 1.000: -0.250 MRR [-0.500, +0.000], p 0."
+    )
+
+
+def test_the_breakdown_is_by_hops_language_and_type():
+    asked = QuestionSet(
+        (
+            Question("q1", "一", ("d1", "d2"), type="人物"),
+            Question("q2", "二", ("d3",), hops=3, language="en"),
+        )
+    )
+    groups = run_evaluation(ThreeMethods(), asked, ["lexical"], (1,)).groups
+    assert [(group.by, group.value, group.n) for group in groups] == [
+        ("hops", "2", 1), ("hops", "3", 1), ("language", "en", 1), ("language", "zh", 1),
+        ("type", "none", 1), ("type", "人物", 1),
+    ]  # fmt: skip
+    assert groups[0].means["lexical"]["recall@1"] == 0.5
+    assert groups[1].means["lexical"]["recall@1"] == 1
+
+
+def test_misses_say_where_evidence_was_lost():
+    project = ThreeMethods()
+    asked = QuestionSet((Question("q2", "二", ("d3", "d1", "没有")),))
+    evaluation = run_evaluation(project, asked, ["hybrid"], (1,))
+    project.asked.clear()
+    (miss,) = find_misses(project, evaluation)
+    assert {method for _, _, method in project.asked} == {"lexical", "dense", "graph"}
+    assert [(lost.item, lost.place, lost.rank, dict(lost.legs)) for lost in miss.lost] == [
+        ("d3", "cut", 2, {"lexical": 1, "graph": None}),
+        ("d1", "fused out", None, {"lexical": None, "graph": 2}),
+        ("没有", "absent", None, {"lexical": None, "graph": None}),
     ]
+    assert miss_lines([], 1) == ["", "no evidence is missing from the first 1"]
+    assert miss_lines([miss], 1) == [
+        "",
+        "hybrid, evidence missing from the first 1: 1 questions",
+        "  q2: 二",
+        "    missing: d3: found, below the cut (rank 2); ranks by leg: lexical 1, graph none",
+        "    missing: d1: a leg put it forward, fusion ranked it out; ranks by leg: lexical none, "
+        "graph 2",
+        "    missing: 没有: not in the knowledge base",
+        "    hybrid first: 标题 d4",
+        "    lexical first: 标题 d3 · 标题 d4 · 标题 d2",
+        "    graph first: 标题 d4 · 标题 d1",
+    ]
+
+
+def test_an_unseen_document_is_in_no_leg():
+    asked = QuestionSet((Question("q1", "一", ("d4",)),))
+    evaluation = run_evaluation(ThreeMethods(), asked, ["hybrid", "lexical"], (2,))
+    misses = find_misses(ThreeMethods(), evaluation)
+    assert [(miss.method, miss.lost[0].place) for miss in misses] == [
+        ("hybrid", "unseen"), ("lexical", "unseen"),
+    ]  # fmt: skip
 
 
 def test_aligned_is_markdown():

@@ -1,0 +1,58 @@
+"""Runs and judgements in TREC's formats, for trec_eval, ranx, ir-measures and others.
+
+``PREFIX.qrels`` has ``question 0 document 1`` a line, ``PREFIX.<method>.run`` has ``question Q0
+document rank score method``. Ids hold no white space there: it and ``%`` are written as ``%XX``
+(percent-encoded UTF-8), the same in both files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from graphkb.evaluate.results import Asked, Evaluation, MethodResult
+
+_NOT_PLAIN = re.compile(r"[\s%\x00-\x1f\x7f]")
+
+
+def write_trec(prefix: Path, evaluation: Evaluation) -> list[Path]:
+    """Write the judgements and one run a method; the paths written.
+
+    Relevant documents that are not in the knowledge base are judged too, as evidence that cannot
+    be found. Questions without relevant documents are in no file. A question that retrieved
+    nothing has no line in a run: trec_eval counts it with ``-c``.
+    """
+    prefix.parent.mkdir(parents=True, exist_ok=True)
+    judged = [question for question in evaluation.questions if question.relevant]
+    files = {prefix.with_name(f"{prefix.name}.qrels"): _qrels(judged)}
+    for result in evaluation.methods:
+        path = prefix.with_name(f"{prefix.name}.{result.method}.run")
+        files[path] = _run(result, {question.id for question in judged})
+    for path, lines in files.items():
+        path.write_text("".join(f"{line}\n" for line in lines), "utf-8", newline="\n")
+    return list(files)
+
+
+def _qrels(questions: list[Asked]) -> Iterator[str]:
+    for question in questions:
+        for document in question.relevant:
+            yield f"{token(question.id)} 0 {token(document)} 1"
+
+
+def _run(result: MethodResult, judged: set[str]) -> Iterator[str]:
+    for question in result.questions:
+        if question.id in judged:
+            for rank, document in enumerate(question.documents, 1):
+                score = f"{1 / rank:.8f}"
+                yield f"{token(question.id)} Q0 {token(document)} {rank} {score} {result.method}"
+
+
+def token(text: str) -> str:
+    """An id without white space.
+
+    >>> token("Publix (2)"), token("青石 公司"), token("100%")
+    ('Publix%20(2)', '青石%20公司', '100%25')
+    """
+    return _NOT_PLAIN.sub(lambda match: quote(match.group(), safe=""), text) or "%00"

@@ -1,0 +1,149 @@
+"""The commands that measure, on a real project."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from graphkb.cli import main
+from graphkb.project import Project
+
+QUESTIONS = """\
+{"id": "1", "query": "Who leads Osprey?", "relevant": ["osprey.md"], "answer": "Ada Lin"}
+{"id": "2", "query": "谁负责北斗水表项目？", "relevant": ["公司.md"], "answer": "陈明"}
+{"id": "3", "query": "What does E-4110 mean?", "relevant": ["errors.md", "people.md"]}
+{"id": "4", "query": "火星上有多少家咖啡馆？", "relevant": []}
+"""
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> str:
+    path = tmp_path / "问题.jsonl"
+    path.write_text(QUESTIONS, "utf8")
+    return str(path)
+
+
+@pytest.fixture
+def run(knowledge: Project):
+    def run(command: str, *arguments: str) -> Result:
+        root = ["-r", str(knowledge.root), "--set", "embed.when=off"]
+        return CliRunner().invoke(main, [command, *root, *arguments])
+
+    return run
+
+
+def test_a_run_is_saved_reported_exported_and_compared(
+    run, asked: str, tmp_path: Path, knowledge: Project
+):
+    page, prefix = tmp_path / "report.html", tmp_path / "trec" / "run"
+    options = ["--save", "一", "--html", str(page), "--trec", str(prefix), "--misses", "-k", "1"]
+    done = run("eval", asked, *options)
+    assert done.exit_code == 0, done.stderr
+    assert "hybrid, evidence missing from the first 1:" in done.stdout
+    assert "by hops:" in done.stdout
+    assert "by language:" in done.stdout
+    saved = knowledge.output / "eval" / "一.json"
+    for path in (
+        saved,
+        page,
+        tmp_path / "trec" / "run.qrels",
+        tmp_path / "trec" / "run.hybrid.run",
+    ):
+        assert f"written: {path}" in done.stderr
+        assert path.stat().st_size > 0
+    assert "北斗水表" in page.read_text("utf8")
+    kept = json.loads(saved.read_text("utf8"))
+    assert kept["settings"]["search"]["fusion"] == "alpha"
+    assert kept["version"] == 1
+    assert (
+        run("eval", asked, "--save", "二", "--set", "search.fusion=rrf", "-k", "1").exit_code == 0
+    )
+    compared = run("eval", "--compare", "一", "二")
+    assert compared.exit_code == 0, compared.stderr
+    assert compared.stdout.startswith("一 → 二, 3 questions in both\n")
+    assert json.loads(run("eval", "--compare", "一", "二", "--json").stdout)["is_worse"] is False
+
+
+def test_too_few_questions_are_neither_recommended_nor_written(run, asked: str, knowledge: Project):
+    for option in ("--tune", "--calibrate"):
+        done = run("eval", option, asked, "--apply")
+        assert done.exit_code == 1
+        assert "no recommendation" in done.stdout
+        assert "warning: nothing is recommended, so nothing is written" in done.stderr
+    assert not (knowledge.root / "settings.yaml").exists()
+
+
+def test_what_is_recommended_is_written_where_asked(
+    run, tmp_path: Path, knowledge: Project, monkeypatch: pytest.MonkeyPatch
+):
+    lines = [
+        {"query": f"{text} {n}", "relevant": [document]}
+        for n in range(10)
+        for text, document in (
+            ("Who leads the Osprey project?", "osprey.md"),
+            ("王芳是哪里的首席工程师？", "人物.md"),
+        )
+    ]
+    lines += [{"query": f"quasar {n} zebra?", "relevant": []} for n in range(10)]
+    path = tmp_path / "q.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), "utf8")
+    done = run("eval", "--calibrate", str(path), "--methods", "hybrid", "--json")
+    assert done.exit_code == 0, done.stderr
+    threshold = json.loads(done.stdout)["settings"]["answer.refusal_threshold"]
+    assert 0 < threshold < 1
+    settings = knowledge.root / "settings.yaml"
+    try:
+        settings.write_text("answer:\n  refusal_threshold: 0.9  # 阈值\n", "utf8")
+        done = run("eval", "--calibrate", str(path), "--methods", "hybrid", "--apply")
+        assert done.exit_code == 0, done.stderr
+        assert f"  refusal_threshold: {threshold}  # 阈值\n" in settings.read_text("utf8")
+    finally:
+        for left in (settings, settings.with_name("settings.yaml.bak")):
+            left.unlink(missing_ok=True)
+
+
+def test_answers_are_measured(run, asked: str):
+    done = run("eval", "--answers", asked, "--methods", "hybrid", "--json")
+    assert done.exit_code == 0, done.stderr
+    shares = json.loads(done.stdout)["methods"][0]["shares"]
+    assert shares["contains"]["mean"] == 1
+    assert shares["right refusals"]["mean"] == 1
+    refused = run("eval", "--answers", asked, "--judge")
+    assert refused.exit_code == 2
+    assert "judging needs a language model" in refused.stderr
+
+
+def test_questions_are_written_and_measured(run, tmp_path: Path):
+    path = tmp_path / "made.jsonl"
+    done = run("questions", "--n", "8", "--output", str(path))
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("8 questions of ")
+    rows = [json.loads(line) for line in path.read_text("utf8").splitlines()]
+    keys = ["id", "query", "relevant", "answer", "language", "type", "hops", "text_units"]
+    assert [list(row) for row in rows] == [keys] * 8
+    assert run("eval", str(path), "--methods", "lexical").exit_code == 0
+    again = run("questions", "--output", str(path))
+    assert again.exit_code == 2
+    assert "is there already; --force replaces it" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tune", "--answers", "q"], "--tune and --answers do not go together"),
+        (["--apply", "q"], "--apply goes with --tune or --calibrate"),
+        (["--judge", "q"], "--judge goes with --answers"),
+        (["--html", "x", "--tune", "q"], "--html does not go with --tune"),
+        (["--compare", "a", "b", "q"], "--compare reads saved runs and takes no QUESTIONS"),
+        ([], "Missing argument 'QUESTIONS'"),
+        (["--compare", "a", "b"], "no saved run and no file 'a'"),
+    ],
+)
+def test_wrong_usage_is_one_line(run, arguments: list[str], message: str):
+    done = run("eval", *arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
