@@ -20,6 +20,7 @@ def _latin_marks() -> dict[int, str]:
         if plain and plain != chr(code):
             table[code] = plain
     table.update({0x00F8: "o", 0x00D8: "O", 0x0142: "l", 0x0141: "L", 0x0111: "d", 0x0131: "i"})
+    table.update({0x00DF: "ss", 0x1E9E: "SS"})
     return table
 
 
@@ -40,6 +41,17 @@ def simplify(text: str) -> str:
         return text
     converted: str = _simplifier().convert(text)  # type: ignore[attr-defined]
     return converted
+
+
+def fold_script(text: str) -> str:
+    """Width, accents and Chinese script folded; case stays. Length may change.
+
+    >>> fold_script("ＧＢ/Ｔ 臺灣 Café")
+    'GB/T 台湾 Cafe'
+    """
+    if text.isascii():
+        return text
+    return simplify(unicodedata.normalize("NFKC", text).translate(_latin_marks()))
 
 
 def fold(text: str) -> str:

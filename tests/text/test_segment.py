@@ -29,6 +29,16 @@ from graphkb.text.segment import query_tokens, search_tokens, tag
         ("臺灣大學", "大学"),
         ("Ruaidhrí's son", "ruaidhri"),
         ("The 2.5% rate", "2.5"),
+        ("ping 10.0.0.1 失败", "10.0.0.1"),
+        ("版本 3.5.1", "3.5.1"),
+        ("按 GB/T 19001-2016 执行", "gb/t19001-2016"),
+        ("按GB/T19001-2016执行", "gb/t19001-2016"),
+        ("ISO9001认证", "9001"),
+        ("型号 BD-200A", "bd200a"),
+        ("调用getUserName失败", "user"),
+        ("OrderService 重启", "order"),
+        ("Straße", "strasse"),
+        ("電腦和软件", "电脑"),
     ],
 )
 def test_a_token_is_found_in_text_and_in_a_question(text: str, token: str) -> None:
@@ -39,6 +49,40 @@ def test_a_token_is_found_in_text_and_in_a_question(text: str, token: str) -> No
 def test_dictionary_words_are_kept_whole() -> None:
     assert "元景大模型" not in search_tokens("元景大模型发布")
     assert "元景大模型" in search_tokens("元景大模型发布", ("元景大模型",))
+
+
+@pytest.mark.parametrize("text", ["中国移动5G消息平台", "用5G消息", "５Ｇ消息"])
+def test_dictionary_words_of_mixed_script_are_one_token(text: str) -> None:
+    assert "5g消息" in search_tokens(text, ("5G消息",))
+    assert {"5g", "消息"} <= set(search_tokens(text, ("5G消息",)))
+
+
+def test_dictionary_words_of_several_words_are_one_token_where_they_stand_whole() -> None:
+    assert "zeta_tool" in search_tokens("The Zeta  tool".replace("  ", " "), ("zeta tool",))
+    assert "zeta_tool" not in search_tokens("A zeta toolbox and a beta tool", ("zeta tool",))
+    assert "t-box控制器" in search_tokens("车载T-Box控制器故障", ("T-Box控制器",))
+
+
+@pytest.mark.parametrize("name", ["McDonald", "iPhone", "YouTube", "LinkedIn", "NASA"])
+def test_names_are_no_identifiers_in_camel_case(name: str) -> None:
+    assert search_tokens(name) == [name.lower()]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("WHO的总部在哪里", ["who", "总部"]),
+        ("Who leads the IT department?", ["leads", "it", "department"]),
+        ("WHO IS IN CHARGE", ["charge"]),
+        ("ping 10.0.0.1", ["ping", "10.0.0.1", "10"]),
+        ("the", []),
+        ("的", []),
+        ("什么时候", []),
+        ("The Who", ["the", "who"]),
+    ],
+)
+def test_a_question_is_asked_by_its_content_words(text: str, tokens: list[str]) -> None:
+    assert query_tokens(text) == tokens
 
 
 def test_stop_words_never_stand_beside_a_code_in_a_question() -> None:
