@@ -93,7 +93,13 @@ def _descriptions(things: str) -> str:
     return json.dumps({"descriptions": texts}, ensure_ascii=False)
 
 
+def _situation(part: str) -> str:
+    named = " and ".join(names(part)) or "no one"
+    return f"This part has {len(part)} characters and names {named}."
+
+
 _ANSWERS = {
+    "part": _situation,
     "document": _extraction,
     "data": _report,
     "pairs": _verdicts,

@@ -9,10 +9,16 @@ import click
 
 from graphkb import __version__, terminal
 from graphkb.cli_change import cache, preview, remove
+from graphkb.cli_chunks import chunks
 from graphkb.cli_entities import entities
-from graphkb.cli_inspect import evaluate, settings, status, tables
+from graphkb.cli_eval import evaluate
+from graphkb.cli_explain import explain
+from graphkb.cli_inspect import settings, status, tables
+from graphkb.cli_map import code_map
 from graphkb.cli_model import import_graphrag, prompt_tune
 from graphkb.cli_query import chat, query
+from graphkb.cli_questions import make_questions
+from graphkb.cli_terms import terms
 from graphkb.cli_versions import compact, doctor, snapshot
 from graphkb.progress import shown_progress
 
@@ -20,8 +26,8 @@ if TYPE_CHECKING:
     from graphkb.types import IndexResult
 
 # Named again here because importing the query modules costs more than --help may take;
-# a test holds them equal to Project.search_methods.
-SEARCH_METHODS = ("hybrid", "lexical", "dense", "graph")
+# a test holds them equal to those of graphkb.search.hybrid.
+SEARCH_METHODS = ("hybrid", "lexical", "dense", "graph", "question")
 
 
 @click.group(
@@ -163,8 +169,10 @@ def index(
 @click.option("-k", "--top-k", type=click.IntRange(1, 1000), help="Hits. Default: search.top_k.")
 @click.option(
     "--method", type=terminal.Choice(SEARCH_METHODS), default="hybrid", show_default=True,
-    help="One leg alone (lexical, dense, graph), or all of them joined (hybrid).",
+    help="One leg alone (lexical, dense, graph, question), or those of search.legs joined.",
 )  # fmt: skip
+@terminal.rerank_option
+@terminal.where_option
 @terminal.at_option
 @terminal.json_option
 @click.argument("question", nargs=-1, required=True)
@@ -174,6 +182,8 @@ def search(
     verbose: bool,
     top_k: int | None,
     method: str,
+    rerank: str | None,
+    where: str,
     at: str | None,
     as_json: bool,
     question: tuple[str, ...],
@@ -183,9 +193,11 @@ def search(
     \b
       graphkb search --root my-kb "error E1043" -k 3
       graphkb search --root my-kb --method lexical "清华大学 陈明" --json
+      graphkb search --root my-kb "refund" --where "path like 'faq/%' and language = 'en'"
     """
     text = " ".join(question)
-    with terminal.opened(root, overrides, verbose, at) as project:
+    overrides = terminal.with_rerank(overrides, rerank)
+    with terminal.opened(root, overrides, verbose, at, where) as project:
         hits = project.search(text, top_k=top_k, method=method)
     for warning in hits.warnings:
         terminal.warn(warning)
@@ -201,7 +213,7 @@ def search(
 
 
 for command in (
-    query, chat, remove, cache, evaluate, status, tables, settings, snapshot, compact, doctor,
-    import_graphrag, prompt_tune, entities,
+    query, chat, chunks, code_map, remove, cache, evaluate, make_questions, status, tables,
+    settings, snapshot, compact, doctor, import_graphrag, prompt_tune, entities, terms, explain,
 ):  # fmt: skip
     main.add_command(command)

@@ -1,97 +1,16 @@
-"""The commands that only report: ``eval``, ``status``, ``tables`` and ``settings``."""
+"""The commands that only report: ``status``, ``tables`` and ``settings``."""
 
 from __future__ import annotations
 
 import difflib
 import sys
-from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from graphkb import terminal
 from graphkb.errors import UsageError
-from graphkb.progress import shown_progress
-
-if TYPE_CHECKING:
-    from graphkb.evaluate.run import Evaluation
-
-
-@click.command("eval")
-@terminal.in_project
-@click.option("--methods", default="", help="Comma-separated. Default: every search method.")
-@click.option("-k", "ks", default="1,5,8", show_default=True, help="Comma-separated cut-offs.")
-@click.option("--misses", is_flag=True, help="List what was not found in the last cut-off.")
-@terminal.at_option
-@terminal.json_option
-@click.argument("questions", type=click.Path(path_type=Path))
-def evaluate(
-    root: Path,
-    overrides: tuple[str, ...],
-    verbose: bool,
-    methods: str,
-    ks: str,
-    misses: bool,
-    at: str | None,
-    as_json: bool,
-    questions: Path,
-) -> None:
-    """Measure retrieval on your own QUESTIONS.
-
-    For each leg and method: recall@k, all evidence in the first k, nDCG@k, MRR, latency.
-
-    QUESTIONS has one JSON object a line; "relevant" names documents by id, path or title:
-
-    \b
-      {"id": "1", "query": "Who leads Osprey?", "relevant": ["project-osprey-charter.md"]}
-      {"id": "2", "query": "陈明在哪里工作?", "relevant": ["公司简介"]}
-
-    \b
-      graphkb eval --root my-kb queries.jsonl --misses
-      graphkb eval --root my-kb queries.jsonl --methods hybrid,lexical -k 1,10 --json
-
-    --json adds every question's ranks and metrics.
-    """
-    from graphkb.evaluate.questions import read_questions
-    from graphkb.evaluate.run import run_evaluation
-    from graphkb.view.evaluation import evaluation_lines, miss_lines
-
-    cuts = _cuts(ks)
-    question_set = read_questions(questions)
-    names = tuple(name.strip() for name in methods.split(",") if name.strip())
-    with terminal.opened(root, overrides, verbose, at) as project, shown_progress() as progress:
-        evaluation = run_evaluation(project, question_set, names, cuts, progress)
-    _warn_of_gaps(evaluation)
-    if as_json:
-        terminal.print_json(evaluation.to_dict())
-        return
-    lines = evaluation_lines(evaluation)
-    click.echo("\n".join(lines + (miss_lines(evaluation) if misses else [])))
-
-
-def _cuts(text: str) -> tuple[int, ...]:
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    cuts = tuple(int(part) for part in parts if part.isascii() and part.isdigit())
-    if not parts or len(cuts) < len(parts) or not all(1 <= cut <= 100 for cut in cuts):
-        raise click.UsageError(f"-k {text!r}: give numbers from 1 to 100, such as -k 1,5,8")
-    return cuts
-
-
-def _warn_of_gaps(evaluation: Evaluation) -> None:
-    for item in (*evaluation.refused, *evaluation.unmatched):
-        terminal.warn(f"{item.where}: {item.reason}")
-    for method, reason in evaluation.skipped.items():
-        terminal.warn(f"{method} left out: {reason}")
-    for result in evaluation.methods:
-        said = Counter(text for question in result.questions for text in question.warnings)
-        for text, count in said.items():
-            terminal.warn(f"{result.method}, {count} questions: {text}")
-    if evaluation.excluded:
-        terminal.warn(
-            f"{len(evaluation.excluded)} questions have no relevant documents and are not in "
-            f"the means: {', '.join(evaluation.excluded[:5])}"
-        )
 
 
 @click.command()

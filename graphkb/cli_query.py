@@ -64,6 +64,8 @@ no_model_option = click.option(
     help="Show the prompts, their tokens and the price; send nothing.",
 )  # fmt: skip
 @click.option("--explain", is_flag=True, help="Also show the steps, model calls and passages.")
+@terminal.rerank_option
+@terminal.where_option
 @terminal.at_option
 @terminal.json_option
 @click.argument("question", nargs=-1, required=True)
@@ -79,6 +81,8 @@ def query(
     no_model: bool,
     dry_run: bool,
     explain: bool,
+    rerank: str | None,
+    where: str,
     at: str | None,
     as_json: bool,
     question: tuple[str, ...],
@@ -104,7 +108,8 @@ def query(
     if community_level is not None:
         options["community_level"] = community_level
     text = " ".join(question)
-    with terminal.opened(root, _overridden(overrides, no_model), verbose, at) as project:
+    overrides = terminal.with_rerank(_overridden(overrides, no_model), rerank)
+    with terminal.opened(root, overrides, verbose, at, where) as project:
         if dry_run:
             _show_plan(project, text, method, options, as_json)
             return
@@ -172,6 +177,7 @@ def _warn(answer: Answer) -> None:
 @terminal.in_project
 @method_option
 @no_model_option
+@terminal.where_option
 @terminal.at_option
 def chat(
     root: Path,
@@ -179,6 +185,7 @@ def chat(
     verbose: bool,
     method: str,
     no_model: bool,
+    where: str,
     at: str | None,
 ) -> None:
     """Ask question after question in a conversation.
@@ -193,7 +200,7 @@ def chat(
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  (line editing and recall for input())
 
-    with terminal.opened(root, _overridden(overrides, no_model), verbose, at) as project:
+    with terminal.opened(root, _overridden(overrides, no_model), verbose, at, where) as project:
         turns: list[tuple[str, str]] = []
         last: Answer | None = None
         if _at_terminal():

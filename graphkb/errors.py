@@ -45,6 +45,10 @@ class EmbeddingError(GraphkbError):
     """The embedding model or endpoint failed or answered with unusable vectors."""
 
 
+class RerankError(GraphkbError):
+    """Text units could not be reranked; the fused order stands in."""
+
+
 class LanguageModelError(GraphkbError):
     """The language model's endpoint failed or answered with something unusable."""
 

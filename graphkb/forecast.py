@@ -55,16 +55,21 @@ def plan_calls(
     """The calls that extraction and reports would make for these documents and text units.
 
     ``touched`` communities change, so far as is known before they are found anew. Calls that
-    merge long descriptions or judge names depend on the replies and are not among them.
+    merge long descriptions or judge names depend on the replies and are not among them. Where
+    sentences on text units are still to be written, the prompts of extraction lack them.
     """
     settings = work.settings
     steps: list[PlannedCalls] = []
     shown: list[Prompt] = []
+    if uses_model(settings, "chunks"):
+        step, shown = _situating(work, documents, text_units)
+        steps.append(step)
     if uses_model(settings, "extract"):
         work.before.setdefault("text_units", work.table("text_units"))
         work.loaded.update(documents=documents, text_units=text_units)
-        step, shown = _extraction(work, units_to_read(work))
+        step, more = _extraction(work, units_to_read(work))
         steps.append(step)
+        shown += more
     if uses_model(settings, "report"):
         steps.append(_reports(work, text_units.height, touched))
     found = tuple(step for step in steps if step.calls or step.cached)
@@ -77,6 +82,39 @@ def total_price(steps: Iterable[PlannedCalls]) -> float | None:
     prices = [step.price for step in steps]
     known = [price for price in prices if price is not None]
     return sum(known) if len(known) == len(prices) else None
+
+
+def _situating(
+    work: Work, documents: pl.DataFrame, units: pl.DataFrame
+) -> tuple[PlannedCalls, list[Prompt]]:
+    """One call for each unit that needs a sentence on its place and has none."""
+    from graphkb.ingest.situate import (
+        SENTENCE_TOKENS,
+        STEP,
+        situating_prompts,
+        units_to_situate,
+    )
+    from graphkb.text.tokens import count_tokens
+
+    known = work.kept("cut_documents", "situations")
+    due = units_to_situate(units, known)["id"].to_list()
+    model, llm = _model(work), work.settings.llm
+    calls = cached = prompt_tokens = 0
+    shown: list[Prompt] = []
+    for _, prompt in situating_prompts(work.root, documents, units, due):
+        if model and model.kept(prompt) is not None:
+            cached += 1
+            continue
+        calls += 1
+        prompt_tokens += sum(count_tokens(said) for _, said in prompt.messages)
+        if len(shown) < _SHOWN:
+            shown.append(prompt)
+    if model:
+        model.close()
+    reply_tokens = SENTENCE_TOKENS * calls
+    name = llm.extraction_model or llm.model
+    price = _price(llm, name, prompt_tokens, reply_tokens)
+    return PlannedCalls(STEP, name, calls, cached, prompt_tokens, reply_tokens, price), shown
 
 
 def _extraction(work: Work, units: pl.DataFrame) -> tuple[PlannedCalls, list[Prompt]]:

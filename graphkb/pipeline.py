@@ -14,14 +14,16 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
 from graphkb import __version__
 from graphkb.errors import InputError, StoreError
+from graphkb.ingest.sizes import unit_sizes
 from graphkb.llm.model import make_model
 from graphkb.settings import Settings, uses_model
+from graphkb.stages.code import parse_code
 from graphkb.stages.documents import cut_documents, read_documents
 from graphkb.stages.extraction import (
     extract_evidence,
@@ -35,12 +37,18 @@ from graphkb.stages.graph import (
     tokenize_units,
 )
 from graphkb.stages.imported import depends_on_imported
+from graphkb.stages.questions import (
+    questions_are_unfinished,
+    questions_depend_on,
+    write_questions,
+)
 from graphkb.stages.reports import reports_are_unfinished, reports_depend_on, write_reports
 from graphkb.stages.resolution import (
     resolution_depends_on,
     resolution_is_unfinished,
     resolve_entities,
 )
+from graphkb.stages.situating import situating_depends_on, situating_is_unfinished
 from graphkb.stages.vectors import EMBED, embed_units, prune_vectors
 from graphkb.store.lance import Store
 from graphkb.store.lock import write_lock
@@ -48,6 +56,7 @@ from graphkb.store.manifest import Manifest, read_manifest, write_manifest
 from graphkb.store.parquet import parquet_wanted, write_parquet
 from graphkb.store.versions import drop_unneeded, last_number, new_folder, oldest_needed
 from graphkb.tables import TABLES
+from graphkb.text.dictionary import dictionary_words
 from graphkb.types import IndexResult, Progress, no_progress
 from graphkb.work import Stage, Work, settings_line, settings_note
 
@@ -56,8 +65,10 @@ COUNTED = (
     "communities", "community_reports", "vectors",
 )  # fmt: skip
 
-MODEL_PARTS: tuple[Literal["extract", "resolve", "describe", "report"], ...] = (
-    "extract", "resolve", "describe", "report",
+MODEL_PARTS: tuple[
+    Literal["chunks", "extract", "resolve", "describe", "report", "questions"], ...
+] = (
+    "chunks", "extract", "resolve", "describe", "report", "questions",
 )  # fmt: skip
 
 
@@ -71,11 +82,26 @@ def plan(settings: Settings) -> list[Stage]:
             ("input",),
             read_documents,
         ),
-        Stage("cut_documents", ("documents",), ("text_units",), ("chunks",), cut_documents),
-        Stage("mine_terms", ("text_units",), ("terms",), ("extract", "text"), mine_terms),
+        Stage(
+            "cut_documents",
+            ("documents",),
+            ("text_units", "situations"),
+            ("chunks",),
+            cut_documents,
+            also=situating_depends_on,
+            unfinished=situating_is_unfinished,
+        ),
+        Stage("parse_code", ("documents",), ("code_files",), (), parse_code),
+        Stage(
+            "mine_terms",
+            ("text_units", "code_files"),
+            ("terms",),
+            ("extract", "text"),
+            mine_terms,
+        ),
         Stage(
             "extract_evidence",
-            ("text_units", "terms"),
+            ("text_units", "terms", "code_files"),
             (
                 "mention_evidence",
                 "relationship_evidence",
@@ -85,6 +111,7 @@ def plan(settings: Settings) -> list[Stage]:
             ),
             ("extract", "text"),
             extract_evidence,
+            revision=2,
             also=extraction_depends_on,
             unfinished=extraction_is_unfinished,
         ),
@@ -129,7 +156,24 @@ def plan(settings: Settings) -> list[Stage]:
             also=reports_depend_on,
             unfinished=reports_are_unfinished,
         ),
-        Stage("tokenize_units", ("text_units",), ("search_texts",), ("text",), tokenize_units),
+        Stage(
+            "tokenize_units",
+            ("text_units",),
+            ("search_texts",),
+            ("text",),
+            tokenize_units,
+            revision=2,
+            also=lambda work: ("stemming",) if work.settings.text.stemming else (),
+        ),
+        Stage(
+            "write_questions",
+            ("text_units", "mention_evidence"),
+            ("questions",),
+            ("questions", "text"),
+            write_questions,
+            also=questions_depend_on,
+            unfinished=questions_are_unfinished,
+        ),
         Stage(
             "build_graph",
             ("entities", "mentions", "relationships", "text_units", "search_texts"),
@@ -176,7 +220,7 @@ def run_index(
             stack.callback(work.model.close)
         if last:
             work.graph, work.embedding = last.graph, last.embedding
-            work.remarks = dict(last.notes.get("remarks", {}))
+            work.remember(last.notes)
         run = _Run(work, last, output, on_commit)
         stages = plan(settings)
         line = settings_line(last, settings, due_stages(last, stages, work))
@@ -244,7 +288,7 @@ class _Run:
         work, last = self.work, self.last
         started = time.perf_counter()
         for name in sorted(work.changed):
-            work.store.index(name)
+            work.store.index(name, work.settings.text.stemming)
         fingerprints = dict(self.fingerprints)
         if work.embedding:
             # Of the vectors that are stored: another model's stay until the new ones are complete.
@@ -254,8 +298,10 @@ class _Run:
             and dict(last.fingerprints) == fingerprints
             and last.graph == work.graph
             and {tuple(pair) for pair in last.notes.get("refused", ())} == set(work.unread)
+            and last.notes.get("given_up", {}) == work.given_up
         )
         counts = {name: work.store.count(name) for name in COUNTED}
+        sizes = self._unit_sizes()
         if not same:
             self.version += 1
             manifest = Manifest(
@@ -270,7 +316,9 @@ class _Run:
                 notes={
                     "refused": work.unread,
                     "remarks": work.remarks,
+                    "given_up": work.given_up,
                     "languages": _languages(work),
+                    "unit_sizes": sizes,
                     "settings": settings_note(work.settings),
                 },
                 folder=work.store.folder,
@@ -284,10 +332,17 @@ class _Run:
         result = IndexResult(
             self.version, counts, added, changed, removed, dict(self.seconds),
             tuple(work.refused), _warnings(work), _reused(work),
-            tuple(work.incomplete), work.model.usage() if work.model else (),
+            tuple(work.incomplete), work.model.usage() if work.model else (), sizes,
         )  # fmt: skip
         self.on_commit(result)
         return result
+
+    def _unit_sizes(self) -> dict[str, Any]:
+        """What the last version says of the sizes of text units, unless they changed since."""
+        known = self.last.notes.get("unit_sizes") if self.last else None
+        if known and "text_units" not in self.work.changed:
+            return dict(known)
+        return unit_sizes(self.work.table("text_units"), self.work.settings.chunks.size)
 
     def _after_commit(self, manifest: Manifest) -> None:
         work = self.work
@@ -340,11 +395,9 @@ def read_dictionary(root: Path, settings: Settings) -> tuple[str, ...]:
     if isinstance(given, str):
         path = root / given
         try:
-            lines = path.read_text("utf-8-sig").splitlines()
+            given = dictionary_words(path.read_text("utf-8-sig"))
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: text.dictionary cannot be read as UTF-8 ({error})") from None
-        # jieba's format puts frequency and tag behind the word.
-        given = [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
     return tuple(sorted({word.strip() for word in given if word.strip()}))
 
 

@@ -76,6 +76,7 @@ def preview_index(
     stages = plan(settings)
     if last:
         work.embedding = last.embedding
+        work.remember(last.notes)
     due = due_stages(last, stages, work)
     work.fresh.update(due)
     old = work.table("documents")

@@ -27,15 +27,25 @@ if TYPE_CHECKING:
     import networkx as nx
     import polars as pl
 
-    from graphkb.evaluate.run import Evaluation
+    from graphkb.evaluate.answers import AnswerEvaluation
+    from graphkb.evaluate.calibrate import Calibration
+    from graphkb.evaluate.fit import Fit
+    from graphkb.evaluate.generate import Generated
+    from graphkb.evaluate.questions import QuestionSet
+    from graphkb.evaluate.results import Evaluation
+    from graphkb.explanation import Explanation
+    from graphkb.ingest.file_units import FileUnits
     from graphkb.llm.model import Model
     from graphkb.preview import Preview
     from graphkb.query.ask import Ask
     from graphkb.query.dry_run import QueryPlan
     from graphkb.query.history import History
+    from graphkb.query.repository import RepositoryMap
     from graphkb.query.stream import AnswerStream, AsyncAnswerStream
+    from graphkb.search.rerank import Reranking
     from graphkb.search.snapshot import Snapshot
     from graphkb.store.manifest import Manifest
+    from graphkb.terms import TermsChange
     from graphkb.upkeep.case import Finding
     from graphkb.upkeep.compact import Compaction
     from graphkb.upkeep.difference import Difference
@@ -63,7 +73,6 @@ class Project:
     """
 
     methods: tuple[str, ...] = ("auto", "local", "global", "drift", "lazy", "hybrid")
-    search_methods: tuple[str, ...] = ("hybrid", "lexical", "dense", "graph")
 
     def __init__(self, root: str | Path = ".", overrides: str | Sequence[str] = ()) -> None:
         self.root = Path(root)
@@ -84,6 +93,7 @@ class Project:
             )
         self._snapshot: Snapshot | None = None
         self._pinned: tuple[Path, Manifest] | None = None
+        self._filter = ""
         self._models: list[Model] = []
 
     def __repr__(self) -> str:
@@ -94,6 +104,19 @@ class Project:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    @property
+    def search_methods(self) -> tuple[str, ...]:
+        """What :meth:`search` can be asked for in the version that is read: ``question`` only
+        where it has questions (``questions.method``)."""
+        from graphkb.search.hybrid import SEARCH_METHODS
+        from graphkb.search.questions import question_problem
+
+        try:
+            problem = question_problem(self._current().store)
+        except NotIndexedError as error:
+            problem = str(error)
+        return tuple(name for name in SEARCH_METHODS if name != "question" or not problem)
 
     def close(self) -> None:
         """Let go of opened tables and of the model."""
@@ -180,6 +203,45 @@ class Project:
 
         return entities_like(self._current().store, like)
 
+    def terms(self, like: str = "") -> pl.DataFrame:
+        """Terms of the version that is read, with ``like`` in them: term, origin (user, mined or
+        title), frequency, document_frequency, cohesion, entropy, example."""
+        from graphkb.terms import list_terms
+
+        return list_terms(self._current().store, like)
+
+    def mine_terms(self, min_frequency: int = 5, limit: int = 0) -> pl.DataFrame:
+        """Terms that the texts propose for the user's dictionary, best first, with a score; see
+        :func:`graphkb.terms.mine_terms`."""
+        from graphkb.terms import mine_terms
+
+        snapshot = self._current()
+        return mine_terms(snapshot.store, min_frequency, snapshot.dictionary, limit)
+
+    def add_terms(self, *words: str) -> TermsChange:
+        """Put words into the user's dictionary; they count from the next :meth:`index`."""
+        from graphkb.terms import add_terms
+
+        return self._with_dictionary(add_terms(self.root, self.settings, words))
+
+    def remove_terms(self, *words: str) -> TermsChange:
+        """Take words out of the user's dictionary."""
+        from graphkb.terms import remove_terms
+
+        return self._with_dictionary(remove_terms(self.root, self.settings, words))
+
+    def _with_dictionary(self, change: TermsChange) -> TermsChange:
+        """Where the words stand now is where the next run of this project looks for them."""
+        in_settings = change.file.name == FILE_NAME
+        dictionary = (
+            list(change.words)
+            if in_settings
+            else self.settings.text.dictionary or str(change.file.relative_to(self.root))
+        )
+        text = self.settings.text.model_copy(update={"dictionary": dictionary})
+        self.settings = self.settings.model_copy(update={"text": text})
+        return change
+
     def merge_entities(
         self, name: str, other: str, into: str = "", progress: Progress = no_progress
     ) -> IndexResult:
@@ -243,7 +305,6 @@ class Project:
 
     def _current(self) -> Snapshot:
         """The snapshot of the last committed version, kept while that version is current."""
-        from graphkb.pipeline import read_dictionary
         from graphkb.search.snapshot import Snapshot
         from graphkb.store.versions import manifest_files
 
@@ -261,10 +322,7 @@ class Project:
             )
         known = self._snapshot
         if known is None or known.manifest != manifest:
-            dictionary = read_dictionary(self.root, self.settings)
-            self._snapshot = known = Snapshot(
-                self.root, manifest, self.settings, dictionary, output
-            )
+            self._snapshot = known = Snapshot(self.root, manifest, self.settings, output)
         return known
 
     def _version(self) -> tuple[Path, Manifest | None]:
@@ -282,6 +340,22 @@ class Project:
 
         project = copy.copy(self)
         project._snapshot, project._pinned = None, find_version(self.output, version)
+        return project
+
+    def where(self, filter: str) -> Project:
+        """This project narrowed to what a filter lets through, such as ``category = 'refund' and
+        updated_at >= '2024-01-01'``: searches, answers and evaluation see nothing else.
+
+        Keys are columns of documents (path, title, language, media_type, creation_date, …), kind,
+        page and heading of text units, and metadata; see :mod:`graphkb.search.where`. Raises
+        UsageError, with the position, for a filter that cannot be read; an unknown key is one
+        when something is asked.
+        """
+        from graphkb.search.where import parse_filter
+
+        parse_filter(filter)
+        project = copy.copy(self)
+        project._filter = f"({self._filter}) and ({filter})" if self._filter else filter
         return project
 
     def _must_be_newest(self, what: str) -> None:
@@ -346,7 +420,14 @@ class Project:
 
         return examine(self.root, self.settings, repair)
 
-    def _with_text(self) -> Snapshot:
+    def _with_text(self, where: str = "") -> Snapshot:
+        """The snapshot that is searched, narrowed by the project's filter and ``where``."""
+        from graphkb.search.selection import narrow
+
+        wanted = self.where(where)._filter if where else self._filter
+        return narrow(self._searchable(), wanted) if wanted else self._searchable()
+
+    def _searchable(self) -> Snapshot:
         snapshot = self._current()
         if not snapshot.manifest.counts.get("text_units"):
             raise NotIndexedError(
@@ -355,9 +436,12 @@ class Project:
             )
         return snapshot
 
-    def search(self, question: str, top_k: int | None = None, method: str = "hybrid") -> Hits:
-        """Ranked text units, best first. Raises UsageError for a blank question, an unknown
-        method or a ``top_k`` outside 1–1000; NotIndexedError before the first index run."""
+    def search(
+        self, question: str, top_k: int | None = None, method: str = "hybrid", where: str = ""
+    ) -> Hits:
+        """Ranked text units, best first; with ``where`` the best of those that match a filter
+        (see :meth:`where`). Raises UsageError for a blank question, an unknown method, a wrong
+        filter or a ``top_k`` outside 1–1000; NotIndexedError before the first index run."""
         from graphkb.query.route import clean_question
         from graphkb.search.hybrid import search
         from graphkb.search.join import search_widely
@@ -366,16 +450,59 @@ class Project:
         if not 1 <= wanted <= 1000:
             raise UsageError(f"top_k {wanted}: use a number from 1 to 1000")
         question = clean_question(question)
-        snapshot, options = self._with_text(), self.settings.search
-        if method == "hybrid" and (options.multi_query or options.hyde or options.translate):
-            return search_widely(snapshot, self._model(), question, wanted)
-        return search(snapshot, question, wanted, method)
+        snapshot, options = self._with_text(where), self.settings.search
+        by_model = bool(options.multi_query or options.hyde or options.translate)
+        if method == "hybrid" and (by_model or options.decompose or options.other_names):
+            model = self._model() if by_model else None
+            return search_widely(snapshot, model, question, wanted, self._reranking())
+        return search(snapshot, question, wanted, method, self._reranking())
+
+    def _reranking(self) -> Reranking:
+        """How :meth:`search` reranks: with the model where that does it."""
+        from graphkb.search.rerank import Reranking
+
+        by_model = self.settings.rerank.method == "llm"
+        return Reranking(self._model() if by_model else None)
+
+    def map(self, paths: str | Sequence[str] = (), tokens: int = 1000) -> RepositoryMap:
+        """The most important definitions of the indexed code within ``tokens``, by file; of the
+        files, folders or patterns in ``paths`` where any are given.
+
+        Raises UsageError where no code is indexed or nothing fits the paths.
+        """
+        from graphkb.query.repository import map_repository
+
+        paths = [paths] if isinstance(paths, str) else list(paths)
+        return map_repository(self._current(), paths, tokens)
+
+    def explain(
+        self,
+        question: str,
+        document: str,
+        unit: str = "",
+        top_k: int | None = None,
+        where: str = "",
+    ) -> Explanation:
+        """Why a document (path, id or title) was, or was not, among the hits of
+        :meth:`search`: words, legs, named entities, the way through the graph, scores, and where
+        it was cut. ``unit`` looks at one text unit of it (its id, or how that begins).
+
+        Raises UsageError for a document or text unit that is not there, with near names.
+        """
+        from graphkb.query.route import clean_question
+        from graphkb.search.explain import explain
+
+        if top_k is not None and not 1 <= top_k <= 1000:
+            raise UsageError(f"top_k {top_k}: use a number from 1 to 1000")
+        question = clean_question(question)
+        snapshot = self._with_text(where)
+        return explain(snapshot, question, document, unit, top_k, self._reranking())
 
     async def asearch(
-        self, question: str, top_k: int | None = None, method: str = "hybrid"
+        self, question: str, top_k: int | None = None, method: str = "hybrid", where: str = ""
     ) -> Hits:
         """:meth:`search` without blocking the running event loop."""
-        return await asyncio.to_thread(self.search, question, top_k, method)
+        return await asyncio.to_thread(self.search, question, top_k, method, where)
 
     def query(
         self,
@@ -385,17 +512,19 @@ class Project:
         history: History = (),
         response_type: str = "",
         community_level: int | None = None,
+        where: str = "",
     ) -> Answer:
         """The answer to a question, with citations that can be checked.
 
         ``history`` is the conversation so far, oldest turn first: (question, answer) pairs, or
-        chat messages. ``response_type`` and ``community_level`` override the settings.
+        chat messages. ``response_type`` and ``community_level`` override the settings; with
+        ``where`` the answer is made from what matches a filter (see :meth:`where`).
         See :func:`~graphkb.query.answer.answer_question`.
         """
         from graphkb.query.answer import answer_question
 
         ask = self._ask(question, history, response_type, community_level)
-        return answer_question(self._with_text(), ask, method)
+        return answer_question(self._with_text(where), ask, method)
 
     async def aquery(self, question: str, method: str = "auto", **options: Any) -> Answer:
         """:meth:`query` without blocking the running event loop."""
@@ -406,8 +535,8 @@ class Project:
         as are the ``options``."""
         from graphkb.query.answer import stream_answer
 
-        ask = self._ask(question, **options)
-        return stream_answer(self._with_text(), ask, method)
+        snapshot = self._with_text(options.pop("where", ""))
+        return stream_answer(snapshot, self._ask(question, **options), method)
 
     def astream(self, question: str, method: str = "auto", **options: Any) -> AsyncAnswerStream:
         """:meth:`stream` for ``async for``, without blocking the running event loop."""
@@ -419,8 +548,8 @@ class Project:
         """The prompts that :meth:`query` would send, with tokens and price; nothing is sent."""
         from graphkb.query.dry_run import plan_query
 
-        ask = self._ask(question, **options, with_model=False)
-        return plan_query(self._with_text(), ask, method)
+        snapshot = self._with_text(options.pop("where", ""))
+        return plan_query(snapshot, self._ask(question, **options, with_model=False), method)
 
     def _ask(
         self,
@@ -459,6 +588,12 @@ class Project:
             self._models.append(model)
         return self._models[0] if self._models else None
 
+    @property
+    def version(self) -> int:
+        """The number of the version that is read; 0 before the first run."""
+        manifest = self._version()[1]
+        return manifest.version if manifest else 0
+
     def eval(
         self, path: str | Path, methods: Sequence[str] | None = None, ks: Sequence[int] = (1, 5, 8)
     ) -> Evaluation:
@@ -466,9 +601,80 @@ class Project:
         from graphkb.evaluate.questions import read_questions
         from graphkb.evaluate.run import run_evaluation
 
+        candidates = self.settings.search.candidates
+        question_set = read_questions(Path(path))
         return run_evaluation(
-            self, read_questions(Path(path)), list(methods or self.search_methods), list(ks)
+            self, question_set, list(methods or ()), list(ks), no_progress, candidates
         )
+
+    def tune_fusion(
+        self,
+        questions: str | Path | QuestionSet,
+        seed: int = 42,
+        progress: Progress = no_progress,
+    ) -> Fit:
+        """The best way of joining the legs for a file of questions, and whether its gain holds on
+        questions that it was not chosen on; see :func:`~graphkb.evaluate.fit.fit_fusion`."""
+        from graphkb.evaluate.fit import fit_fusion
+        from graphkb.evaluate.questions import question_set_of
+        from graphkb.evaluate.run import document_names
+
+        asked = question_set_of(questions)
+        return fit_fusion(self._with_text(), asked, document_names(self), seed, progress)
+
+    def calibrate(
+        self,
+        questions: str | Path | QuestionSet,
+        methods: Sequence[str] = (),
+        rate: float = 0.05,
+        seed: int = 42,
+        progress: Progress = no_progress,
+    ) -> Calibration:
+        """The refusal threshold at a share ``rate`` of false refusals, from questions with answers
+        and without; see :func:`~graphkb.evaluate.calibrate.calibrate_refusal`."""
+        from graphkb.evaluate.calibrate import calibrate_refusal
+        from graphkb.evaluate.questions import question_set_of
+        from graphkb.evaluate.run import document_names
+
+        asked, names = question_set_of(questions), document_names(self)
+        snapshot = self._with_text()
+        return calibrate_refusal(snapshot, asked, names, methods, rate, seed, progress)
+
+    def eval_answers(
+        self,
+        questions: str | Path | QuestionSet,
+        methods: Sequence[str] = (),
+        judge: bool = False,
+        progress: Progress = no_progress,
+    ) -> AnswerEvaluation:
+        """Whole answers to a file of questions, measured; with ``judge`` the model also judges
+        support. See :func:`~graphkb.evaluate.answers.evaluate_answers`."""
+        from graphkb.evaluate.answers import evaluate_answers
+        from graphkb.evaluate.questions import question_set_of
+
+        asked, model = question_set_of(questions), self._model() if judge else None
+        if judge and model is None:
+            raise UsageError("judging needs a language model; set llm.model, or judge by words")
+        return evaluate_answers(self, self._with_text(), asked, methods, model, progress)
+
+    def make_questions(
+        self, n: int = 50, seed: int = 42, with_model: bool = True, progress: Progress = no_progress
+    ) -> Generated:
+        """Questions with known answers made from the documents, to measure with; by the model too
+        where one is configured. See :func:`~graphkb.evaluate.generate.generate_questions`."""
+        from graphkb.evaluate.generate import generate_questions
+
+        model = self._model() if with_model else None
+        return generate_questions(self._with_text(), n, model, seed, progress)
+
+    def chunks(self, file: str | Path) -> FileUnits:
+        """The text units that the settings make of a file, wherever it lies; nothing is indexed.
+
+        Raises InputError where there is no such file, or nothing in it that can be read.
+        """
+        from graphkb.ingest.file_units import cut_file
+
+        return cut_file(Path(file), self.settings)
 
     def table(self, name: str) -> pl.DataFrame:
         """A table in GraphRAG's shape where there is one (see ``graphkb tables``), else as stored.
@@ -532,6 +738,7 @@ class Project:
             "language_model": self.settings.llm.model or None,
             "extracted": self._extracted() if manifest else {},
             "sizes": self._sizes(manifest is not None),
+            "unit_sizes": dict(manifest.notes.get("unit_sizes", {})) if manifest else {},
             "stale": bool(stages) or self._is_stale(),
             "stale_stages": stages,
             "graphkb_version": __version__,
@@ -546,7 +753,7 @@ class Project:
         assert manifest is not None
         store = Store(output, manifest.tables, manifest.folder)
         read = store.read("extractions", ("method", "status"))
-        methods = ("llm", "imported", "offline")
+        methods = ("llm", "imported", "code", "offline")
         counts = {method: read.filter(method=method).height for method in methods}
         unfinished = read.filter(~read["status"].is_in(("done", "cut"))).height
         return {**counts, "unfinished": unfinished, "cut": read.filter(status="cut").height}

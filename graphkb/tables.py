@@ -114,25 +114,60 @@ TABLES: dict[str, Table] = {
             "char_end": (_INT, "offset in the document's text, exclusive"),
             "page_start": (_INT, "first page, 1-based, or null"),
             "page_end": (_INT, "last page, or null"),
-            "parent_id": (_TEXT, "larger unit this one was cut from, or null"),
-            "kind": (_TEXT, "prose, table, code or question"),
-            "context": (_TEXT, "title › headings, prepended for search, never quoted"),
+            "parent_id": (_TEXT, "the same for neighbours that are one larger unit, or null"),
+            "kind": (_TEXT, "prose, table, row (of a large table), code or question"),
+            "context": (
+                _TEXT,
+                "title › headings, prepended for search, never quoted; below them "
+                "column=value of rows, signatures of code, the model's sentence",
+            ),
             "language": (_TEXT, "ISO 639-1 code by script, or und"),
         },
         key=("id",),
+    ),
+    "code_files": Table(
+        {
+            "document_id": (_TEXT, "documents.id"),
+            "paths": (_IDS, "documents.path, then those of files with the same content"),
+            "language": (_TEXT, "programming language"),
+            "symbols": (_TEXT, "JSON: definitions, imports, calls and variables with their spans"),
+        },
+        key=("document_id",),
+    ),
+    "situations": Table(
+        {
+            "text_unit_id": (_TEXT, "text_units.id"),
+            "sentence": (_TEXT, "where the unit stands in its document, by the model; or empty"),
+            "status": (_TEXT, "done; failed: asked again next run"),
+            "reason": (_TEXT, "why it failed, or null"),
+        },
+        key=("text_unit_id",),
     ),
     "terms": Table(
         {
             "term": (_TEXT, "a word mined from the corpus or given by the user"),
             "frequency": (_INT, "occurrences in the corpus"),
             "document_frequency": (_INT, "text units that hold it"),
+            "origin": (_TEXT, "user, mined (by its use) or title (of a document or heading)"),
+            "cohesion": (_REAL, "smallest mutual information over its cuts, or null: not mined"),
+            "entropy": (_REAL, "smaller entropy of the characters beside it, or null: not mined"),
         },
         key=("term",),
+    ),
+    "questions": Table(
+        {
+            "text_unit_id": (_TEXT, "text_units.id of the unit that answers it"),
+            "id": _ID,
+            "question": (_TEXT, "the question in words"),
+            "method": (_TEXT, "offline or llm; failed: offline, and asked again next run"),
+            "tokens": (_TEXT, "search tokens of the question, joined by spaces"),
+        },
+        key=("text_unit_id", "id"),
     ),
     "extractions": Table(
         {
             "text_unit_id": (_TEXT, "text_units.id"),
-            "method": (_TEXT, "offline, llm or imported: what the unit's evidence was found by"),
+            "method": (_TEXT, "offline, llm, code or imported: what the unit's evidence is from"),
             "status": (
                 _TEXT,
                 "done; partial, failed or budget: asked again next run; cut: asked again when "

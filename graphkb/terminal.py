@@ -39,6 +39,11 @@ at_option = click.option(
     "--at", metavar="VERSION|NAME",
     help="Read a kept version (its number) or a snapshot (its name) instead of the newest.",
 )  # fmt: skip
+where_option = click.option(
+    "--where", default="", metavar="FILTER",
+    help="Only documents that match, such as \"category = 'refund' and updated_at >= "
+    "'2024-01-01'\"; keys are columns of documents and metadata.",
+)  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -51,15 +56,20 @@ def in_project(command: Command) -> Command:
 
 @contextlib.contextmanager
 def opened(
-    root: Path, overrides: tuple[str, ...], verbose: bool, at: str | None = None
+    root: Path,
+    overrides: tuple[str, ...],
+    verbose: bool,
+    at: str | None = None,
+    where: str = "",
 ) -> Iterator[Project]:
-    """The project at ``root``, at a version where one is given, with its log shown; closed at
-    the end."""
+    """The project at ``root``, at a version where one is given, narrowed by a filter where there
+    is one, with its log shown; closed at the end."""
     import graphkb
 
     show_log(verbose)
     with contextlib.closing(graphkb.open(root, list(overrides))) as project:
-        yield project if at is None else project.at(at)
+        project = project if at is None else project.at(at)
+        yield project.where(where) if where else project
 
 
 def prepare_streams() -> None:
@@ -120,6 +130,20 @@ class Choice(click.Choice[str]):
         near = difflib.get_close_matches(str(value).lower(), self.choices, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         return f"{value!r} is not one of {', '.join(self.choices)}{hint}"
+
+
+# Named again here because importing the settings costs more than --help may take;
+# a test holds them equal to RERANKERS.
+RERANK_METHODS = ("none", "http", "cross_encoder", "llm")
+rerank_option = click.option(
+    "--rerank", type=Choice(RERANK_METHODS),
+    help="How the best passages are looked at again. Default: rerank.method.",
+)  # fmt: skip
+
+
+def with_rerank(overrides: tuple[str, ...], rerank: str | None) -> tuple[str, ...]:
+    """The overrides with the method of ``--rerank``, where it is given."""
+    return (*overrides, f"rerank.method={rerank}") if rerank else overrides
 
 
 def report(message: str) -> None:

@@ -16,11 +16,35 @@ class Via:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A text unit within a wider text, with its span in the document's text."""
+
+    text_unit_id: str
+    char_start: int
+    char_end: int
+    heading: str
+    page: int | None
+
+
+@dataclass(frozen=True)
+class Wider:
+    """The text around a hit, with its span in the document's text and the text units it is made
+    of, in their order."""
+
+    text: str
+    char_start: int
+    char_end: int
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
 class Hit:
     """One retrieved text unit, best first by ``rank`` (from 1).
 
     ``char_start`` and ``char_end`` are offsets into the document's text; ``page`` is 1-based
     and None where the format has no pages; ``via`` maps leg name to its rank and score.
+    ``wider`` is the text around the hit where ``search.expand`` asks for it; ``text`` and its
+    span stay what was found.
     """
 
     rank: int
@@ -35,6 +59,7 @@ class Hit:
     char_end: int
     text: str
     via: Mapping[str, Via] = field(default_factory=dict)
+    wider: Wider | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The same fields as plain JSON values."""
@@ -145,7 +170,8 @@ class Passage:
     """One piece of evidence in a context: a sentence-bearing text with its source.
 
     ``kind`` is ``text_unit``, ``report`` or ``claim``; ``score`` is comparable within one
-    context only.
+    context only. Where the text was widened, ``parts`` are the text units it is made of. Of rows
+    of a table whose header is not in the text ``columns`` names the columns.
     """
 
     kind: str
@@ -159,6 +185,8 @@ class Passage:
     page: int | None
     char_start: int
     char_end: int
+    parts: tuple[Part, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -251,6 +279,7 @@ class IndexResult:
     ``reused`` is the share of ``communities`` and ``reports`` whose rows are those of the version
     before, column for column; empty when there was none. ``incomplete`` names work that the
     model could not do and what stands in for it: the next run tries just that again.
+    ``unit_sizes`` is what :func:`graphkb.ingest.sizes.unit_sizes` says of all text units.
     """
 
     version: int
@@ -264,6 +293,7 @@ class IndexResult:
     reused: Mapping[str, float] = field(default_factory=dict)
     incomplete: tuple[str, ...] = ()
     usage: tuple[StepUsage, ...] = ()
+    unit_sizes: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The same fields as plain JSON values."""

@@ -15,14 +15,16 @@ from graphkb.errors import ModelUnusableError
 from graphkb.llm.keys import hidden, without_secrets
 from graphkb.llm.model import Model
 from graphkb.llm.reach import OutOfReach
-from graphkb.settings import Settings
+from graphkb.settings import Section, Settings
 from graphkb.store.lance import Store
 from graphkb.store.manifest import Manifest
 from graphkb.tables import TABLES, content_hash
 from graphkb.types import Progress, Refused
 
 # Stages that a change of prompts makes due.
-_ASKING = frozenset({"extract_evidence", "resolve_entities", "write_reports", "write_questions"})
+_ASKING = frozenset(
+    {"cut_documents", "extract_evidence", "resolve_entities", "write_reports", "write_questions"}
+)
 
 T = TypeVar("T")
 
@@ -44,11 +46,17 @@ class Work:
     warnings: list[str] = field(default_factory=list)
     unread: list[tuple[str, str]] = field(default_factory=list)
     remarks: dict[str, list[list[str]]] = field(default_factory=dict)
+    given_up: dict[str, str] = field(default_factory=dict)
     documents: tuple[int, int, int] = (0, 0, 0)
     graph: str = ""
     embedding: Mapping[str, Any] = field(default_factory=dict)
     model: Model | None = None
     incomplete: list[str] = field(default_factory=list)
+
+    def remember(self, notes: Mapping[str, Any]) -> None:
+        """What the last run said of files that it did not read, from its manifest's notes."""
+        self.remarks = dict(notes.get("remarks", {}))
+        self.given_up = dict(notes.get("given_up", {}))
 
     def asked_model(self) -> Model:
         """The model of a stage that needs one."""
@@ -83,7 +91,8 @@ class Work:
             old = self.table(name)
             self.before.setdefault(name, old)
             frame = TABLES[name].conform(_numbered(name, frame, old))
-            if self.store.write(name, frame, old=old):
+            # Where a model is asked, its latency is the time for what is not needed before.
+            if self.store.write(name, frame, old=old, later=self.model is not None):
                 self.changed.add(name)
             self.loaded[name] = frame
 
@@ -113,7 +122,9 @@ class Stage:
         """Hash of everything but its tables that the stage's result depends on."""
         sections = {name: getattr(work.settings, name) for name in self.settings}
         dumped = {
-            name: value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+            name: value.model_dump(mode="json", exclude=set(value.limits))
+            if isinstance(value, Section)
+            else value
             for name, value in sections.items()
         }
         if "text" in dumped:

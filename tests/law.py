@@ -16,7 +16,8 @@ from graphkb.tables import TABLES
 
 # Equal to those of an index from scratch, but for human_readable_id.
 EQUAL = (
-    "sources", "documents", "text_units", "terms", "mention_evidence", "relationship_evidence",
+    "sources", "documents", "text_units", "code_files", "terms",
+    "mention_evidence", "relationship_evidence",
     "claim_evidence", "entity_evidence", "entities", "mentions", "relationships", "covariates",
     "search_texts",
     "merges", "judgements", "descriptions",
@@ -24,6 +25,7 @@ EQUAL = (
 REFERENCES = {
     ("text_units", "document_id"): ("documents", "id"),
     ("search_texts", "id"): ("text_units", "id"),
+    ("situations", "text_unit_id"): ("text_units", "id"),
     ("vectors", "id"): ("text_units", "id"),
     ("mention_evidence", "text_unit_id"): ("text_units", "id"),
     ("relationship_evidence", "text_unit_id"): ("text_units", "id"),

@@ -5,6 +5,7 @@ The letters and numbers are those of the case bank the inputs in ``tests/data/ca
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +13,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import graphkb
+from graphkb.cli import main
 from graphkb.errors import InputError, NotIndexedError, UsageError
 from graphkb.types import IndexResult
 
@@ -72,6 +75,13 @@ def test_a01_big5_by_setting(made: Made) -> None:
     assert "\ufffd" not in texts(kb)
     expected = (CASES / "enc/big5.txt").read_bytes().decode("big5")
     assert texts(kb).split("\n")[0] == expected.replace("\r\n", "\n").strip().split("\n")[0]
+
+
+def test_a01_what_cannot_be_decoded_is_named_and_the_others_read(made: Made) -> None:
+    kb = made.put("enc/gbk.txt", "dups/one.txt").index("input.encoding=utf-8")
+    assert kb.table("documents")["path"].to_list() == ["one.txt"]
+    assert "gbk.txt: byte 0 is not valid utf-8" in made.remarks
+    assert "set input.encoding to auto" in made.remarks
 
 
 def test_a03_byte_order_marks_are_removed(made: Made) -> None:
@@ -204,6 +214,12 @@ def test_k09_odd_questions_never_crash(made: Made, question: str) -> None:
     assert kb.query(question).text
 
 
+@pytest.mark.parametrize("question", ["的", "the", "什么时候", "？！", "😀"])
+def test_k09_words_without_content_match_nothing_by_words(made: Made, question: str) -> None:
+    kb = made.put("bm25_zh", "bm25_half", said="The time is 的 and 什么时候").index()
+    assert list(kb.search(question, method="lexical")) == []
+
+
 def test_k11_full_width_and_half_width_find_each_other(made: Made) -> None:
     kb = made.put("text/zh_fullwidth.txt", "text/zh_halfwidth.txt").index()
     for question in ("BD-200A", "ＢＤ－２００Ａ", "1280元"):
@@ -220,6 +236,12 @@ def test_k11_full_width_and_half_width_find_each_other(made: Made) -> None:
         ("错误E1043的原因", "什么时候会出现E1043"),
         ("用C++编写", "C++"),
         ("支持5G网络", "5G"),
+        ("網關10.0.0.1無響應", "网关 10.0.0.1"),
+        ("软件版本3.5.1", "軟件版本 3.5.1"),
+        ("依据GB/T 19001-2016认证", "GB/T19001-2016"),
+        ("调用getUserName超时", "user name"),
+        ("型号BD-200A停产", "bd200a"),
+        ("WHO发布了指南", "什么时候WHO发布"),
     ],
 )
 def test_k13_codes_and_names_are_found(made: Made, text: str, question: str) -> None:
@@ -230,6 +252,15 @@ def test_k13_codes_and_names_are_found(made: Made, text: str, question: str) -> 
     )
     for method in ("lexical", "hybrid"):
         assert made.index().search(question, method=method)[0].path == "right.txt"
+
+
+def test_k13_the_command_finds_codes_in_both_languages(made: Made) -> None:
+    made.put(right="错误E1043：网关10.0.0.1無響應", other="时候不早了，什么时候回家").index()
+    for question in ("什么时候会出现 E1043", "when does ｅ１０４３ occur", "网关 10.0.0.1 无响应"):
+        arguments = ["search", "-r", str(made.root), "--set", "embed.when=off", "--json", question]
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == 0
+        assert json.loads(result.stdout)[0]["path"] == "right.txt"
 
 
 def test_l01_a_graph_without_entities_still_searches(made: Made) -> None:

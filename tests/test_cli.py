@@ -21,6 +21,8 @@ from graphkb.cli import SEARCH_METHODS, main
 from graphkb.cli_query import QUERY_METHODS
 from graphkb.errors import GraphkbError, InputError, NotIndexedError, UsageError
 from graphkb.project import Project
+from graphkb.search import hybrid
+from graphkb.settings import Settings
 from graphkb.types import (
     Answer,
     Citation,
@@ -56,6 +58,7 @@ class StandIn:
     """Answers like a project of three documents, and keeps what it was asked."""
 
     search_methods = ("hybrid", "lexical")
+    settings = Settings()
 
     def __init__(self) -> None:
         self.calls: list[Any] = []
@@ -103,6 +106,10 @@ class StandIn:
             "root": "kb", "version": 2, "committed_at": "2026-01-02T03:04:05Z", **COUNTS,
             "language_model": "qwen-plus",
             "extracted": {"llm": 5, "imported": 0, "offline": 2, "unfinished": 1},
+            "unit_sizes": {
+                "count": 7, "median": 40, "longest": 90, "short": 1, "cut": 0,
+                "kinds": {"prose": {"count": 5}, "row": {"count": 2}},
+            },
             "embedding_model": None, "sizes": {"input": 900, "tables": 1_500_000}, "stale": True,
             "stale_stages": [], "graphkb_version": graphkb.__version__,
         }  # fmt: skip
@@ -213,6 +220,7 @@ def test_status(project: StandIn):
         "root       kb\n"
         "version    2, committed 2026-01-02T03:04:05Z\n"
         "holds      3 documents · 7 text units · 5 entities · 2 claims · 1 report\n"
+        "units      median 40, longest 90 tokens (prose 5, row 2); 1 below 20 tokens\n"
         "model      qwen-plus\n"
         "read by    the model 5 text units, offline extraction 2; to be tried again 1\n"
         "embedding  none\n"
@@ -258,12 +266,14 @@ def test_eval(project: StandIn, tmp_path: Path):
     lines = result.stdout.splitlines()
     assert lines[0] == "2 questions, documents ranked by their best passage"
     assert lines[4].startswith("| lexical |    0.500 |    0.500 | 0.500 |  0.500 | 0.500 |")
-    assert lines[5:] == [
+    assert lines[5:7] == ["", "95 % intervals (bootstrap over the 2 questions):"]
+    assert lines[-6:] == [
         "",
-        "lexical, evidence missing from the first 3:",
+        "lexical, evidence missing from the first 3: 1 questions",
         "  b: B?",
-        "    not found: d2",
-        "    not found: 没有",
+        "    missing: d2: not among the candidates; ranks by leg: lexical none",
+        "    missing: 没有: not in the knowledge base",
+        "    lexical first: 公司简介",
     ]
     stderr = [line for line in result.stderr.splitlines() if line.startswith("warning")]
     assert stderr[0].startswith(f"warning: {path}:4: not JSON")
@@ -279,7 +289,6 @@ def test_eval(project: StandIn, tmp_path: Path):
 
 
 def test_settings_are_a_settings_yaml():
-    from graphkb.settings import Settings
     from graphkb.settings_file import settings_yaml
 
     assert run("settings").stdout == settings_yaml()
@@ -314,8 +323,8 @@ def test_settings_in_force_hide_keys(tmp_path: Path):
         ),
         (
             ["search", "--method", "向量", "x"],
-            "Invalid value for '--method': '向量' is not one of hybrid, lexical, dense, graph "
-            "(see graphkb search --help)",
+            "Invalid value for '--method': '向量' is not one of hybrid, lexical, dense, graph, "
+            "question (see graphkb search --help)",
         ),
         (
             ["search", "-k", "0", "x"],
@@ -389,7 +398,7 @@ def test_interrupt_is_exit_code_130_and_says_that_work_is_kept(project: StandIn)
 
 def test_methods_are_the_projects():
     assert Project.methods == QUERY_METHODS
-    assert Project.search_methods == SEARCH_METHODS
+    assert hybrid.SEARCH_METHODS == SEARCH_METHODS
 
 
 def test_every_command_has_help_with_an_example_or_a_sentence():

@@ -182,7 +182,7 @@ def test_a_reader_of_the_version_before_still_sees_it_whole(tmp_path: Path) -> N
     kb = write(tmp_path, SHARED, SECRET)
     manifest = read_manifest(tmp_path / "output")
     assert manifest is not None
-    old = Snapshot(tmp_path, manifest, kb.settings, ())
+    old = Snapshot(tmp_path, manifest, kb.settings)
     write(tmp_path, SHARED)
     write(tmp_path, SHARED, {"later.txt": "Ada Lin visited Porto.\n"})
     assert "Farthingale" in repr(old.store.read("entities").to_dicts())

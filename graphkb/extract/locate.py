@@ -192,19 +192,20 @@ def _fold_places(text: str) -> tuple[str, list[int], list[int]]:
     ends: list[int] = []
     entities = {m.start(): m for m in _ENTITY.finditer(text)} if "&" in text else {}
     gap = False
-    place = 0
-    while place < len(text):
-        start, character = place, text[place]
-        place += 1
-        entity = entities.get(start)
-        if entity:
-            character, place = html.unescape(entity.group()), entity.end()
+    after = 0
+    for start, character in enumerate(text):
+        if start < after:
+            continue
+        after = start + 1
         if character == ".":
-            if not (text[start - 1 : start].isdigit() and text[place : place + 1].isdigit()):
+            if not (text[start - 1 : start].isdigit() and text[after : after + 1].isdigit()):
                 continue
             folded = "."
+        elif start in entities:
+            after = entities[start].end()
+            folded = "".join(map(_folded_character, html.unescape(entities[start].group())))
         else:
-            folded = "".join(map(_folded_character, character))
+            folded = _folded_character(character)
         for sign in folded:
             if sign == " ":
                 gap = True
@@ -216,5 +217,5 @@ def _fold_places(text: str) -> tuple[str, list[int], list[int]]:
             gap = False
             signs.append(sign)
             starts.append(start)
-            ends.append(place)
+            ends.append(after)
     return "".join(signs), starts, ends

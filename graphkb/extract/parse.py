@@ -17,6 +17,7 @@ from typing import Any
 from graphkb.extract.delimited import parse_delimited
 from graphkb.extract.records import (
     NO_WEIGHT,
+    NOTHING,
     ClaimRecord,
     EntityRecord,
     Records,
@@ -55,6 +56,7 @@ _FIELDS = {
 _LIST_OF = {key: name for name, keys in _LISTS.items() for key in keys.split()}
 _KEYS = {name: keys.split() for name, keys in _FIELDS.items()}
 _KNOWN_LIST = re.compile(rf"(?:{'|'.join(_LIST_OF)})\W{{0,3}}\s*[:：]", re.IGNORECASE)
+_FENCE = re.compile(r"\A\s*```\w*\s|\s```\s*\Z")
 _SAMPLE = 200
 
 
@@ -73,7 +75,8 @@ def reply_schema(claims: bool) -> dict[str, Any]:
 def parse_reply(text: str, cut: bool = False) -> Records:
     """The records of a reply. ``cut``: it was ended by a length limit; what is half is dropped.
 
-    A model's thoughts are no part of its reply. Raises ValueError, with a sample, for a reply
+    A model's thoughts are no part of its reply. JSON of empty lists and objects says that there
+    is nothing to list. Raises ValueError, with a sample, for a reply
     that has no records and does not say that there are none.
 
     >>> parse_reply('{"entities": [["Ada Lin", "PERSON", "an engineer"]]}').entities[0].name
@@ -82,6 +85,8 @@ def parse_reply(text: str, cut: bool = False) -> Records:
     said, ended = without_thoughts(text)
     if not ended or not said.strip():
         raise ValueError("the reply is empty, or ends inside the model's thoughts")
+    if _lists_nothing(said):
+        return NOTHING
     found = _json(said, cut)
     if found is not None:
         return found
@@ -113,6 +118,21 @@ def _json(text: str, cut: bool) -> Records | None:
     raw = text[text.find("{") : text.rfind("}") + 1]
     repaired = mended + (not _is_json(raw))
     return Records(entities, relationships, claims, repaired, dropped + half, raw)
+
+
+def _lists_nothing(text: str) -> bool:
+    """Whether a reply is JSON without a single value, also inside a code fence."""
+    try:
+        data = json.loads(_FENCE.sub("", text))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(data, list | dict) and _is_empty(data)
+
+
+def _is_empty(value: Any) -> bool:
+    if isinstance(value, list | dict):
+        return all(map(_is_empty, value.values() if isinstance(value, dict) else value))
+    return value is None or value == ""
 
 
 def _is_json(text: str) -> bool:

@@ -55,6 +55,7 @@ def resolve_entities(
     *,
     entity_evidence: pl.DataFrame | None = None,
     decisions: pl.DataFrame | None = None,
+    exact: pl.Series | None = None,
     judged: Judged | None = None,
     shorten: Shorten = select_descriptions,
     max_tokens: int = 300,
@@ -62,6 +63,7 @@ def resolve_entities(
     """Join evidence by entity. Independent of row order; ids are hashes of the entity's name key.
 
     ``entity_evidence`` is what a model said of names, ``decisions`` what the user said.
+    Names in ``exact``, those of code, that are written differently are different entities.
     ``judged`` gives verdicts on likely pairs; without it only rules join. ``shorten`` makes
     collected descriptions of more than ``max_tokens`` shorter. ``human_readable_id`` is null:
     numbers are given by the store and kept.
@@ -83,13 +85,20 @@ def resolve_entities(
     )
     said = said.filter(~pl.col("name").is_in(ordinary)).with_columns(pl.col("name").replace(whole))
     names = _names(mention_evidence, relationship_evidence, claim_evidence)
+    if exact is not None and exact.len():
+        names = _kept_apart(names, exact)
     names = with_new_titles(names, decided)
     key_of = dict(names.select("name", "key").iter_rows())
     sets = join_by_rules(key_of, mention_evidence, decided)
     names = _with_roots(names, sets)
     if judged is not None:
         typed = _with_types(names, mention_evidence)
-        join_judged(sets, typed, mention_evidence, said, text_units, decided, judged)
+        evidence = mention_evidence
+        if exact is not None and exact.len():
+            second = evidence.filter(pl.col("alias_of").is_in(exact.implode()))["name"]
+            is_prose = ~pl.col("name").is_in(pl.concat([exact, second]).implode())
+            typed, evidence = typed.filter(is_prose), evidence.filter(is_prose)
+        join_judged(sets, typed, evidence, said, text_units, decided, judged)
         names = _with_roots(names, sets)
     unique = names["root"].unique().sort().to_list()
     ids = [content_hash("entity", key) for key in unique]
@@ -134,6 +143,13 @@ def _names(
     return frame.with_columns(
         pl.Series("key", [name_key(name) for name in frame["name"].to_list()], dtype=pl.String)
     )
+
+
+def _kept_apart(names: pl.DataFrame, exact: pl.Series) -> pl.DataFrame:
+    """``names``, with the name itself as key where several of ``exact`` would have the same."""
+    is_exact = pl.col("name").is_in(exact.implode())
+    several = is_exact & (is_exact.sum().over("key") > 1)
+    return names.with_columns(key=pl.when(several).then("name").otherwise("key"))
 
 
 def _with_roots(names: pl.DataFrame, sets: NameSets) -> pl.DataFrame:

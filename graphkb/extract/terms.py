@@ -1,41 +1,23 @@
-"""The corpus's own vocabulary: new Chinese words, titles not written like names, user words.
-
-New words are runs of characters that hold together and stand in many different places:
-cohesion (smallest pointwise mutual information over the cuts of the word) and boundary entropy
-(of the characters before and after it), after Matrix67 (2012), computed on arrays.
-"""
+"""The corpus's own vocabulary: new Chinese words, titles not written like names, user words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from graphkb.extract import latin
 from graphkb.extract.context import title_names
+from graphkb.extract.mine import mined_words
 from graphkb.settings import Extract
 from graphkb.tables import TABLES
-from graphkb.text.language import HAN, has_han
-from graphkb.text.segment import STOP_WORDS, tag
+from graphkb.text.language import has_han
+from graphkb.text.segment import STOP_WORDS
 
-_HAN_RUN = re.compile(f"[{HAN}]+")
 _WORD = re.compile(r"[^\W_]+")
-_MIN_COHESION = 3.0
-_MIN_ENTROPY = 1.0
-_MAX_LENGTH = 6
-_MAX_CHARACTERS = 20_000_000
 _MAX_COMMON_SHARE = 0.02
 _MAX_HAN_TITLE = 16
-_NOUN_LIKE = frozenset({"vn", "an", "b", "l", "i"})
-_FUNCTION = frozenset(
-    "的了是在和与及或也就都而被把对为于以到从有个之其这那我你他她它们吗呢吧啊等将由并不最更很已可会能要"
-    "该此各每所至向使让给但则即因若如"
-)
-
-_Ids = npt.NDArray[np.int64]
 
 
 def mine_terms(
@@ -49,15 +31,28 @@ def mine_terms(
     which always stay. Independent of row order.
     """
     own = {word.strip() for word in dictionary if word.strip()}
-    words = set(own)
-    if options.mine_terms:
-        texts = text_units.sort("id")["text"].to_list()
-        words.update(_mined(texts, options.min_term_frequency))
-    for context in text_units["context"].unique().to_list():
-        words.update(title for title in title_names(context or "") if _needs_term(title))
-    if not words:
+    texts = text_units.sort("id")["text"].to_list() if options.mine_terms else []
+    mined = mined_words(texts, options.min_term_frequency)
+    titles = {
+        title
+        for context in text_units["context"].unique().to_list()
+        for title in title_names(context or "")
+        if _needs_term(title)
+    }
+    # What is said of a term further down counts: the user knows best.
+    rows: dict[str, tuple[str, str, float | None, float | None]] = {
+        title: (title, "title", None, None) for title in titles
+    }
+    rows |= {term: (term, "mined", cohesion, entropy) for term, cohesion, entropy in mined}
+    rows |= {word: (word, "user", *rows.get(word, ("", "", None, None))[2:]) for word in own}
+    if not rows:
         return TABLES["terms"].empty()
-    frame = pl.DataFrame({"term": sorted(words)})
+    names = ("term", "origin", "cohesion", "entropy")
+    frame = pl.DataFrame(
+        [rows[term] for term in sorted(rows)],
+        {name: TABLES["terms"].schema[name] for name in names},
+        orient="row",
+    )
     found = terms_in_units(text_units, frame).group_by("term")
     seen = found.agg(
         pl.len().alias("frequency"), pl.col("text_unit_id").n_unique().alias("document_frequency")
@@ -67,8 +62,7 @@ def mine_terms(
     )
     limit = max(20.0, _MAX_COMMON_SHARE * text_units.height)
     general = (pl.col("document_frequency") > limit) & ~pl.col("term").str.contains(" ")
-    kept = counted.filter(~general | pl.col("term").is_in(sorted(own)))
-    return TABLES["terms"].conform(kept)
+    return TABLES["terms"].conform(counted.filter(~general | (pl.col("origin") == "user")))
 
 
 def _needs_term(title: str) -> bool:
@@ -128,100 +122,3 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 
 def _joins(left: str, right: str) -> bool:
     return left.isalnum() and right.isalnum() and not (has_han(left) or has_han(right))
-
-
-def _mined(texts: list[str], min_frequency: int) -> list[str]:
-    """New Chinese words of the texts, sorted."""
-    runs: list[str] = []
-    total = 0
-    for text in texts:
-        for match in _HAN_RUN.finditer(text):
-            runs.append(match.group())
-            total += len(match.group()) + 1
-        if total > _MAX_CHARACTERS:
-            break
-    if total < 50:
-        return []
-    joined = "\n" + "\n".join(runs) + "\n"
-    codes = np.frombuffer(joined.encode("utf-32-le"), dtype=np.uint32)
-    letters, ids = np.unique(codes, return_inverse=True)
-    return _select(joined, ids.astype(np.int64), int(letters.size), min_frequency)
-
-
-def _select(joined: str, ids: _Ids, size: int, min_frequency: int) -> list[str]:
-    """Grow n-grams from frequent shorter ones; keep those that cohere and stand freely."""
-    boundary = int(ids[0])
-    usable = ids != boundary
-    total = int(usable.sum())
-    frequency = [np.bincount(ids, minlength=size)]
-    grams = [np.where(usable, ids, -1)]
-    words: list[str] = []
-    for length in range(2, _MAX_LENGTH + 1):
-        previous, last = grams[-1][:-1], grams[0][length - 1 :]
-        key = np.where((previous >= 0) & (last >= 0), previous * size + last, -1)
-        values, first, inverse, counts = np.unique(
-            key, return_index=True, return_inverse=True, return_counts=True
-        )
-        counts = np.where(values < 0, 0, counts)
-        keep = counts >= min_frequency
-        if not keep.any():
-            break
-        number = np.where(keep, np.cumsum(keep) - 1, -1)
-        gram = number[inverse]
-        grams.append(gram)
-        frequency.append(counts[keep])
-        starts = first[keep]
-        cohesion = _cohesion(starts, length, grams, frequency, total)
-        entropy = _boundary_entropy(gram, ids, length, frequency[-1].size, boundary)
-        for i in np.flatnonzero((cohesion >= _MIN_COHESION) & (entropy >= _MIN_ENTROPY)):
-            word = joined[int(starts[i]) : int(starts[i]) + length]
-            words.append(word)
-    return sorted(word for word in words if _noun_like(word))
-
-
-def _noun_like(word: str) -> bool:
-    """True for a row of nouns or unknown words that is not one dictionary word already."""
-    if any(character in _FUNCTION for character in word):
-        return False
-    tagged = tag(word)
-    flags = [flag for _, flag, _, _ in tagged]
-    if len(flags) == 1:
-        return flags[0] in {"nr", "ns", "nt", "nz", "x", "eng"}
-    if not all(flag[0] in "njxe" or flag in _NOUN_LIKE for flag in flags):
-        return False
-    # A row of everyday nouns is a phrase, unless a piece of it is no word by itself.
-    everyday = {"n", "vn", "an", "l", "i"}
-    new = flags[0] not in everyday or flags[-1] not in everyday
-    return new or any(len(part) == 1 for part, _, _, _ in tagged)
-
-
-def _cohesion(
-    starts: _Ids, length: int, grams: list[_Ids], frequency: list[_Ids], total: int
-) -> npt.NDArray[np.float64]:
-    """Smallest log(p(word) / (p(left) p(right))) over the cuts of each n-gram."""
-    whole = np.log(frequency[length - 1] / total)
-    worst = np.full(starts.size, np.inf)
-    for cut in range(1, length):
-        left = frequency[cut - 1][grams[cut - 1][starts]]
-        right = frequency[length - cut - 1][grams[length - cut - 1][starts + cut]]
-        worst = np.minimum(worst, whole - np.log(left / total) - np.log(right / total))
-    return worst
-
-
-def _boundary_entropy(
-    gram: _Ids, ids: _Ids, length: int, n_grams: int, boundary: int
-) -> npt.NDArray[np.float64]:
-    """The smaller of the left and right neighbour entropies; text edges count as new neighbours."""
-    position = np.flatnonzero(gram >= 0)
-    gram = gram[position]
-    result = np.full(n_grams, np.inf)
-    for neighbour in (ids[position - 1], ids[position + length]):
-        edge = neighbour == boundary
-        pair = np.where(edge, -position - 1, gram * (int(ids.max()) + 1) + neighbour)
-        _, first, counts = np.unique(pair, return_index=True, return_counts=True)
-        owner = gram[first]
-        total = np.bincount(owner, weights=counts, minlength=n_grams)
-        share = counts / total[owner]
-        entropy = np.bincount(owner, weights=-share * np.log(share), minlength=n_grams)
-        result = np.minimum(result, entropy)
-    return result

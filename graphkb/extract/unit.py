@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from graphkb.extract import aliases, claims, context, cues, han, kinds, latin
+from graphkb.extract.rows import TableRow, is_name, is_value, tables_of, value_claim
 from graphkb.text.language import has_han
 from graphkb.text.sentences import sentence_spans
+from graphkb.text.table_rows import Cell
 
 RELATED = "RELATED"
 _MAX_NAME = 120
@@ -50,7 +54,7 @@ def extract_unit(
 
     Depends on nothing but its arguments. Sentences are read in order; in each, the document's
     title is taken to be the subject, the other names hang on it (the first strongest) and on
-    the name before them.
+    the name before them. Of a table's rows the key cell is the subject.
     """
     titles = context.title_names(above)
     title = titles[0] if titles and len(titles[0].split()) <= _MAX_TITLE_WORDS else None
@@ -62,7 +66,13 @@ def extract_unit(
             into.mentions.append((unit_id, -1, -1, name.name, name.name, name.type, None))
     position = 0
     hits = sorted(hits, key=lambda hit: hit[1])
-    for number, (start, end) in enumerate(sentences):
+    tables = tables_of(text, above)
+    for row in tables.rows:
+        in_row = [(t, a - row.start, b - row.start) for t, a, b in hits
+                  if a >= row.start and b <= row.end]  # fmt: skip
+        _add_row(unit_id, text, row, in_row, title, with_claims, into)
+    taken = [*tables.headers, *((row.start, row.end) for row in tables.rows)]
+    for number, (start, end) in enumerate(_outside(sentences, taken)):
         inside: list[TermHit] = []
         while position < len(hits) and hits[position][1] < end:
             term, a, b = hits[position]
@@ -76,6 +86,79 @@ def extract_unit(
         _add_relationships(unit_id, start, end, sentence, names, title, into)
         if with_claims:
             _add_claim(unit_id, start, end, sentence, names, title, into)
+
+
+def _outside(
+    spans: Sequence[tuple[int, int]], taken: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """The spans, ascending, that share nothing with those ``taken``."""
+    if not taken:
+        return list(spans)
+    ordered = sorted(taken)
+    starts = [start for start, _ in ordered]
+    free = []
+    for start, end in spans:
+        at = bisect_left(starts, end) - 1
+        if at < 0 or ordered[at][1] <= start:
+            free.append((start, end))
+    return free
+
+
+def _add_row(
+    unit_id: str,
+    text: str,
+    row: TableRow,
+    hits: list[TermHit],
+    title: str | None,
+    with_claims: bool,
+    into: Evidence,
+) -> None:
+    """The row's key is related to the names in its other cells, by their columns, and has their
+    values as claims; what stands in running text in a cell is related to it too."""
+    said = text[row.start : row.end]
+    names = _names(said, hits, text)
+    subject = row.subject
+    whole = {row.cells[row.key].start: row.cells[row.key]} if subject else {}
+    links: list[tuple[str, str, str, float, bool]] = []
+    for column, cell in row.others():
+        found = [n for n in names if cell.start <= n.start + row.start < cell.end]
+        phrase = _SPACES.sub(" ", f"{subject or title or ''} {column}: {cell.text}").strip()
+        phrase = phrase[:_MAX_DESCRIPTION]
+        longest = max((n.end - n.start for n in found), default=0)
+        if is_name(column, cell.text, named=2 * longest > len(cell.text)):
+            whole[cell.start] = cell
+            name = _SPACES.sub(" ", cell.text)
+            links.append((name, phrase, column or RELATED, 1.0, bool(column)))
+        else:
+            outer = _outermost(found)[:_MAX_TITLE_LINKS]
+            links += [(name.name, phrase, RELATED, 0.5, False) for name in outer]
+        if with_claims and (subject or title) and is_value(column, cell.text):
+            kind, status, first, last = value_claim(column, cell.text)
+            about = (unit_id, subject or str(title), None, kind, phrase, status, first, last)
+            into.claims.append((*about, said, row.start, row.end))
+    names = _with_cells(names, row, whole)
+    _add_mentions(unit_id, row.start, said, names, None, into)
+    holder = subject or title
+    if title and subject and subject != title:
+        phrase = _SPACES.sub(" ", said.strip("| ")).strip()[:_MAX_DESCRIPTION]
+        links.append((subject, phrase, RELATED, 0.5, False))
+    for target, phrase, kind, weight, directed in links:
+        source = title if target == subject else holder
+        if source and source != target:
+            into.relationships.append(
+                (unit_id, source, target, phrase, kind, weight, directed, row.start, row.end)
+            )
+
+
+def _with_cells(names: list[_Name], row: TableRow, whole: Mapping[int, Cell]) -> list[_Name]:
+    """The names of a row, with those cells that are names as a whole in place of their parts."""
+    spans = [(cell.start - row.start, cell.end - row.start) for cell in whole.values()]
+    kept = [n for n in names if not any(a <= n.start and n.end <= b for a, b in spans)]
+    for cell, (start, end) in zip(whole.values(), spans, strict=True):
+        same = [n.type for n in names if n.start == start and n.end == end]
+        name = _SPACES.sub(" ", cell.text)
+        kept.append(_Name(start, end, name, same[0] if same else kinds.guess_type(name)))
+    return sorted(kept, key=lambda n: (n.start, -n.end))
 
 
 def _add_titles(unit_id: str, titles: list[str], definition: str, into: Evidence) -> None:

@@ -73,6 +73,7 @@ class _Name:
     spans: list[Span]
     above: bool
     descriptions: list[str] = field(default_factory=list)
+    held: list[float] = field(default_factory=list)
 
 
 def verify(unit: Unit, records: Records, own_types: bool = False, claims: bool = True) -> Verified:
@@ -212,20 +213,22 @@ class _Verifier:
     def _sentence(self, source: _Name, target: _Name, said: str) -> int:
         """The sentence that holds both names, else one of them, and most of the words."""
         words = set(_words(said)) or {""}
+        one, other = self._held(source), self._held(target)
+        fits = [
+            one[place] + other[place] + len(words & inside) / len(words)
+            for place, inside in enumerate(self.words)
+        ]
+        return fits.index(max(fits))
 
-        def fit(place: int) -> tuple[float, int]:
-            inside = [self._holds(place, name) for name in (source, target)]
-            overlap = len(words & self.words[place]) / len(words)
-            return sum(inside) + overlap, -place
-
-        return max(range(len(self.sentences)), key=fit)
-
-    def _holds(self, place: int, name: _Name) -> float:
-        """1 for a sentence that writes the name; what stands above holds for each a little."""
-        start, end = self.sentences[place]
-        if any(start <= a and b <= end for a, b in name.spans):
-            return 1.0
-        return 0.5 if name.above else 0.0
+    def _held(self, name: _Name) -> list[float]:
+        """By sentence: 1 where it writes the name; what stands above holds for each a little."""
+        if not name.held:
+            least = 0.5 if name.above else 0.0
+            name.held = [
+                1.0 if any(start <= a and b <= end for a, b in name.spans) else least
+                for start, end in self.sentences
+            ]
+        return name.held
 
     def _add_mentions(self) -> None:
         unit, rows = self.unit, self.result.evidence.mentions

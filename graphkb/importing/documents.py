@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphkb.importing.graphrag import GraphRag
+from graphkb.ingest.isolate import read_files
 from graphkb.ingest.read import FileReading, SourceFile, list_files, read_file
 from graphkb.ingest.records import is_blank
 from graphkb.settings import Input
@@ -121,8 +122,8 @@ def _originals(folder: Path, rows: list[dict[str, Any]]) -> _Originals | None:
 
 def _read_all(folder: Path) -> Iterator[tuple[SourceFile, FileReading]]:
     options = Input()
-    for source in list_files(folder, options):
-        yield source, read_file(source, options)
+    files = list_files(folder, options)
+    yield from zip(files, read_files(files, options), strict=True)
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
 from graphkb.tables import TABLES, content_hash
 from graphkb.text.language import detect_language
+
+Duplicates = Literal["exact", "near", "off"]
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -24,17 +27,20 @@ class Assembled:
     warnings: tuple[str, ...]
 
 
-def assemble_documents(sources: pl.DataFrame) -> Assembled:
+def assemble_documents(sources: pl.DataFrame, duplicates: Duplicates = "exact") -> Assembled:
     """Every source once, in the columns of the documents table, ordered by path and row.
 
     The id is the source's own where it has one, else its content hash. Of sources with the
     same content and the same or no own id the first is kept, the other paths stand in its
     metadata under ``duplicate_paths``. Where one own id has several contents the first keeps
-    it and the others get their content hash.
+    it and the others get their content hash. With ``duplicates`` "near" a file that is nearly
+    the same as one before it (:mod:`graphkb.ingest.duplicates`) is left out like a copy, with
+    "exact" it is warned of; with "off" copies are documents too. Rows are compared exactly: those
+    of a table are much alike by nature.
     """
     kept: dict[str, dict[str, Any]] = {}
     by_content: dict[tuple[str | None, str], dict[str, Any]] = {}
-    duplicates: list[tuple[str, str]] = []
+    copies: list[tuple[str, str]] = []
     warnings: list[str] = []
     placed = sources.sort("path", "row").with_columns(document_path())
     for source in placed.iter_rows(named=True):
@@ -45,8 +51,8 @@ def assemble_documents(sources: pl.DataFrame) -> Assembled:
             if first is None or first["id"] != digest:
                 first = None
                 warnings.append(_id_warning(source, kept[own_id]))
-        if first is not None:
-            duplicates.append((source["path"], first["path"]))
+        if first is not None and duplicates != "off":
+            copies.append((source["path"], first["path"]))
             first["copies"].add(source["path"])
             continue
         document_id = own_id if own_id is not None and own_id not in kept else digest
@@ -57,7 +63,36 @@ def assemble_documents(sources: pl.DataFrame) -> Assembled:
         by_content[own_id, digest] = document
         if document_id == digest:
             by_content.setdefault((None, digest), document)
-    return Assembled(_frame(list(kept.values())), duplicates, tuple(warnings))
+    documents = list(kept.values())
+    if duplicates != "off":
+        documents, alike = _without_near(documents, leave_out=duplicates == "near")
+        warnings.extend(alike)
+    return Assembled(_frame(documents), copies, tuple(warnings))
+
+
+def _without_near(
+    documents: list[dict[str, Any]], *, leave_out: bool
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The documents, without those that are nearly the same as one before them where they are
+    to be left out, and a line on each."""
+    from graphkb.ingest.duplicates import near_duplicates
+
+    files = [document for document in documents if document["raw_data"] is None]
+    found = near_duplicates([document["text"] for document in files])
+    lines: list[str] = []
+    left_out: set[str] = set()
+    for pair in found:
+        copy, first = files[pair.copy], files[pair.first]
+        alike = f"{copy['path']}: {int(100 * pair.similarity)} % the same as {first['path']}"
+        if leave_out:
+            first["copies"].update({copy["path"], *copy["copies"]})
+            left_out.add(copy["id"])
+            lines.append(f"{alike}, indexed once")
+        elif len(lines) < _SHOWN:
+            lines.append(f"{alike}; input.duplicates: near would index it once")
+    if not leave_out and len(found) > _SHOWN:
+        lines.append(f"{len(found) - _SHOWN} more files are nearly the same as others")
+    return [document for document in documents if document["id"] not in left_out], lines
 
 
 def document_path() -> pl.Expr:

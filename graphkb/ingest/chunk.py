@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -22,14 +24,16 @@ def cut_documents(documents: pl.DataFrame, options: Chunks) -> pl.DataFrame:
 
     A unit's text is exactly ``text[char_start:char_end]`` of its document, trimmed, of at most
     ``options.size`` tokens; together the units hold every visible character. A document's units
-    depend on nothing but its own row.
+    depend on nothing but its own row. Neighbours that share a ``parent_id`` are one larger unit.
     """
-    budget = Budget(options.size, options.overlap)
+    whole = Budget(options.size, options.overlap, options.table_rows)
     columns: dict[str, list[Any]] = {name: [] for name in TABLES["text_units"].schema}
     for document_id, title, text, media_type, page_starts in documents.select(
         "id", "title", "text", "media_type", "page_starts"
     ).iter_rows():
-        pieces = CHUNKERS[media_type](text, budget)
+        breaks = tuple(page_starts[1:]) if options.by_page else ()
+        pieces = CHUNKERS[media_type](text, replace(whole, breaks=breaks))
+        columns["parent_id"] += _parents(document_id, pieces, options.parents)
         for index, piece in enumerate(pieces):
             unit = text[piece.start : piece.end]
             place = str(piece.start), str(piece.end)
@@ -47,8 +51,24 @@ def cut_documents(documents: pl.DataFrame, options: Chunks) -> pl.DataFrame:
             columns["kind"].append(piece.kind)
             columns["context"].append(_context(title, piece, options))
             columns["language"].append(detect_language(unit))
-    columns["parent_id"] = [None] * len(columns["id"])
     return pl.DataFrame(columns, schema=TABLES["text_units"].schema)
+
+
+def _parents(document_id: str, pieces: Sequence[Piece], size: int) -> list[str | None]:
+    """The id of the parent unit of each piece: neighbours under the same parent heading, of at
+    most ``size`` tokens in all; None for all where that is 0."""
+    if not size:
+        return [None] * len(pieces)
+    parents: list[str | None] = []
+    first, spent = 0, 0
+    for place, piece in enumerate(pieces):
+        above = pieces[first].heading_path[:-1]
+        apart = piece.heading_path[: len(above)] != above
+        if place and (apart or spent + piece.n_tokens > size):
+            first, spent = place, 0
+        spent += piece.n_tokens
+        parents.append(content_hash(document_id, "parent", str(pieces[first].start)))
+    return parents
 
 
 def _page(page_starts: list[int], offset: int) -> int | None:
@@ -57,9 +77,9 @@ def _page(page_starts: list[int], offset: int) -> int | None:
 
 
 def _context(title: str, piece: Piece, options: Chunks) -> str:
-    """Title › headings, then the header rows of the table the unit continues."""
+    """A line of title › headings, then what the unit's rows or code stand under."""
     if options.context == "none":
-        return ""
+        return f"\n{piece.header}" if piece.header else ""
     title = " ".join(title.split())
     names = [title, *(heading for heading in piece.heading_path if heading != title)]
     line = _SEPARATOR.join(name[:_LONGEST_NAME] for name in names if name)

@@ -8,20 +8,22 @@ from functools import lru_cache
 from pathlib import Path
 
 from graphkb.errors import InputError
+from graphkb.ingest.ignored import Ignored
 from graphkb.ingest.records import SourceFile
 from graphkb.settings import Input
 
 _NEVER = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
 
 
-def list_files(folder: Path, options: Input) -> list[SourceFile]:
+def list_files(folder: Path, options: Input, left_out: list[str] | None = None) -> list[SourceFile]:
     """Every file below ``folder`` that the patterns let through, at any depth, by path.
 
     Hidden files and folders, Thumbs.db, ``~$`` lock files and __MACOSX are left out. A pattern
     without ``/`` matches names at any depth, one with ``/`` the path below the folder; one that
     names a folder takes all below it. Links to folders inside are not followed (they are met
     anyway); other folders are read once however many links lead there. What cannot be opened
-    is listed too, so that reading it says why.
+    is listed too, so that reading it says why. With ``input.gitignore`` what repositories leave
+    out is left out; a line that says so is added to ``left_out``.
 
     Raises InputError where the folder is missing or is a file.
     """
@@ -37,16 +39,24 @@ def list_files(folder: Path, options: Input) -> list[SourceFile]:
         )
     include = [_pattern(pattern) for pattern in options.include]
     exclude = [_pattern(pattern) for pattern in options.exclude]
+    ignored = Ignored() if options.gitignore else None
     files = [
         file
-        for file in _walk(folder)
+        for file in _walk(folder, ignored)
         if any(pattern.fullmatch(file.path) for pattern in include)
         and not any(pattern.fullmatch(file.path) for pattern in exclude)
     ]
+    if ignored is not None and left_out is not None:
+        left_out += ignored.notes()
     return sorted(files, key=lambda file: (file.path, os.fsencode(file.location)))
 
 
-def _walk(folder: Path) -> list[SourceFile]:
+def is_excluded(path: str, options: Input) -> bool:
+    """True for a path that ``input.exclude`` leaves out."""
+    return any(_pattern(pattern).fullmatch(path) for pattern in options.exclude)
+
+
+def _walk(folder: Path, ignored: Ignored | None) -> list[SourceFile]:
     root = os.path.realpath(folder)
     seen = {root}
     stack = [(str(folder), "")]
@@ -63,11 +73,18 @@ def _walk(folder: Path) -> list[SourceFile]:
             raise InputError(
                 f"the input folder {_shown(location)} cannot be opened; check its permissions"
             ) from None
+        if ignored is not None and any(entry.name == ".gitignore" for entry in entries):
+            ignored.enter(location, _shown(below))
         for entry in entries:
-            if _is_left_out(entry.name):
+            if is_left_out(entry.name):
                 continue
             path = f"{below}/{entry.name}" if below else entry.name
-            if _is_folder(entry):
+            is_folder = _is_folder(entry)
+            if ignored is not None and ignored.leaves_out(
+                _shown(path), _shown(entry.name), is_folder=is_folder
+            ):
+                continue
+            if is_folder:
                 if _is_new_folder(entry, root, seen):
                     stack.append((entry.path, path))
             else:
@@ -75,7 +92,12 @@ def _walk(folder: Path) -> list[SourceFile]:
     return files
 
 
-def _is_left_out(name: str) -> bool:
+def is_left_out(name: str) -> bool:
+    """True for names of files and folders that are never documents.
+
+    >>> is_left_out("__MACOSX"), is_left_out(".git"), is_left_out("a.txt")
+    (True, True, False)
+    """
     return name.startswith((".", "~$")) or name.casefold() in _NEVER
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import stat
 
 import polars as pl
 
 from graphkb.errors import InputError
+from graphkb.ingest.convert import read_converted
+from graphkb.ingest.detect import read_data
 from graphkb.ingest.folder import list_files
 from graphkb.ingest.readers import READERS
-from graphkb.ingest.records import FileReading, Reader, Record, SourceFile, is_blank
+from graphkb.ingest.records import FileReading, Record, SourceFile
 from graphkb.settings import Input
 from graphkb.tables import content_hash
 from graphkb.types import Refused
@@ -39,35 +40,6 @@ SOURCES: dict[str, pl.DataType] = {
     "member": pl.String(),
 }
 
-# How files that are not text begin.
-_SIGNATURES = (
-    (b"%PDF-", "a PDF"),
-    (b"PK\x03\x04", "a zip archive or an Office, EPUB or similar document"),
-    (b"PK\x05\x06", "an empty zip archive"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or encrypted Office document"),
-    (b"\x89PNG\r\n", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF8", "a GIF image"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
-    (b"Rar!\x1a\x07", "a RAR archive"),
-    (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ\x00", "an xz archive"),
-    (b"\x7fELF", "a program"),
-    (b"SQLite format 3\x00", "an SQLite database"),
-    (b"PAR1", "a Parquet file"),
-    (b"{\\rtf", "an RTF document"),
-)
-_SUFFIX_KINDS = {
-    ".pdf": "a PDF", ".docx": "a Word document", ".doc": "a Word document",
-    ".xlsx": "an Excel workbook", ".xls": "an Excel workbook", ".pptx": "a presentation",
-    ".ppt": "a presentation", ".epub": "an EPUB book", ".zip": "a zip archive",
-    ".eml": "an e-mail", ".ipynb": "a notebook",
-}  # fmt: skip
-_MARKED_UP = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b",
-                        re.IGNORECASE | re.DOTALL)  # fmt: skip
-_MOST_CONTROLS = 0.05
-
 
 def file_hash(source: SourceFile) -> str:
     """Hash of the file's bytes; of its name where it cannot be read, so that it is tried again."""
@@ -83,22 +55,20 @@ def file_hash(source: SourceFile) -> str:
 def read_file(source: SourceFile, options: Input) -> FileReading:
     """The documents of one file. Never raises for a bad file: it is in ``refused`` with why.
 
-    The reader is found by suffix; what the content shows wins over it: binary content is
-    refused under any name, and a name without suffix is HTML where it begins like it.
+    The reader is the one that :func:`graphkb.ingest.detect.find_reader` names, or the converter
+    of its suffix in the settings.
     """
     try:
-        data = _read_bytes(source, options)
-        reading = _reader(source, data)(source, data, options)
+        data = read_bytes(source, options)
+        if source.suffix in options.converters:
+            return read_converted(source, options)
     except InputError as error:
         return FileReading(refused=(Refused(source.path, str(error)),))
-    if not reading.refused and all(is_blank(record.text) for record in reading.records):
-        empty = Refused(source.path, "holds no text; add text or remove the file")
-        return FileReading(refused=(empty,), notes=reading.notes)
-    records = tuple(record for record in reading.records if not is_blank(record.text))
-    return FileReading(records, reading.refused, reading.notes)
+    return read_data(source, data, options)
 
 
-def _read_bytes(source: SourceFile, options: Input) -> bytes:
+def read_bytes(source: SourceFile, options: Input) -> bytes:
+    """A file's bytes. Raises InputError where it cannot be opened or is larger than allowed."""
     try:
         status = source.location.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -115,42 +85,6 @@ def _read_bytes(source: SourceFile, options: Input) -> bytes:
         raise InputError(
             f"cannot be read ({error.strerror or error}); check the file and its permissions"
         ) from None
-
-
-def _reader(source: SourceFile, data: bytes) -> Reader:
-    if not data:
-        raise InputError("the file is empty (0 bytes); add text or remove it")
-    kind = _SUFFIX_KINDS.get(source.suffix) or _binary_kind(data)
-    if kind is None and source.suffix not in READERS:
-        kind = f"a {source.suffix} file"
-    if kind is not None:
-        raise InputError(f"{kind}; read are {_types_read()}: save it as one of these")
-    if source.suffix == "" and _MARKED_UP.match(data[:2048]):
-        return READERS[".html"]
-    return READERS[source.suffix]
-
-
-def _types_read() -> str:
-    """The first suffix of each reader."""
-    first: dict[Reader, str] = {}
-    for suffix, reader in READERS.items():
-        first.setdefault(reader, suffix)
-    return ", ".join(first.values())
-
-
-def _binary_kind(data: bytes) -> str | None:
-    """What a file is that is not text, or None."""
-    for start, kind in _SIGNATURES:
-        if data.startswith(start):
-            return kind
-    sample = data[:8192]
-    if sample.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")):
-        return None
-    zeros_even, zeros_odd = sample[0::2].count(0), sample[1::2].count(0)
-    if min(zeros_even, zeros_odd) * 20 < max(zeros_even, zeros_odd) > len(sample) * 0.05:
-        return None  # UTF-16 without a byte order mark: zeros at one of every two places
-    controls = len(re.findall(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]", sample))
-    return "binary data" if controls > len(sample) * _MOST_CONTROLS else None
 
 
 def sources_frame(source: SourceFile, hash: str, reading: FileReading) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -12,16 +13,28 @@ from graphkb.settings import Input
 from graphkb.types import Refused
 
 
+@dataclass
+class Allowance:
+    """What may still be unpacked of one file, whatever is packed in what inside it."""
+
+    members: int = 20_000
+    bytes: int = 1_000_000_000
+
+
 @dataclass(frozen=True)
 class SourceFile:
     """One file below the input folder; ``path`` uses ``/``, ``size`` is in bytes.
 
-    Names that are not UTF-8 appear in ``path`` with their bytes as ``\\xNN``.
+    Names that are not UTF-8 appear in ``path`` with their bytes as ``\\xNN``. A member of a
+    container has its path after the container's, the container's ``location``, the number of
+    containers around it as ``depth`` and the ``allowance`` that it shares with the others.
     """
 
     path: str
     location: Path
     size: int
+    depth: int = 0
+    allowance: Allowance | None = field(default=None, compare=False)
 
     @property
     def stem(self) -> str:
@@ -62,15 +75,33 @@ class Record:
 
 @dataclass(frozen=True)
 class FileReading:
-    """What one file gave: its records, what was refused of it and why, and what to log."""
+    """What one file gave: its records, what was refused of it and why, and what to log.
+
+    ``given_up``: reading was broken off by a limit or a crash, as it would be again.
+    """
 
     records: tuple[Record, ...] = ()
     refused: tuple[Refused, ...] = ()
     notes: tuple[str, ...] = ()
+    given_up: bool = False
 
+
+PAGES_FOR_OCR = "pages_for_ocr"
+"""Metadata of a document: the pages, from 1, whose text is missing until OCR is installed."""
 
 Reader = Callable[[SourceFile, bytes, Input], FileReading]
 """Reads a file's bytes; raises InputError only where nothing of the file can be used."""
+
+page_listener: ContextVar[Callable[[int, int], None] | None] = ContextVar("pages", default=None)
+"""What is told of pages while a file is read, see :func:`report_page`."""
+
+
+def report_page(done: int, total: int) -> None:
+    """A reader says how many of its file's pages are read; its time limit starts anew."""
+    listener = page_listener.get()
+    if listener is not None:
+        listener(done, total)
+
 
 # Zero-width characters that str.strip leaves in place.
 _VISIBLE = re.compile(r"[^\s\u200b-\u200f\u2028-\u202e\u2060\ufeff\u00ad]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import queue
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -24,15 +24,17 @@ OnReply = Callable[[int, "Said[T] | ModelFailure"], None]
 
 # Seconds that calls already sent may still take when a run ends; what they bring is kept.
 _GRACE = 5.0
+_NOTHING = object()
 
 
 class Asking(Generic[T]):
-    """One batch. Everything but the calls themselves happens in the caller's thread."""
+    """One batch. Everything but the calls themselves happens in the caller's thread, which goes
+    through ``meanwhile`` while there is no reply to read."""
 
     def __init__(
         self, client: ChatClient, cache: ReplyCache, ledger: Ledger, root: Path,
         prompts: Sequence[Prompt], request_of: Callable[[Prompt], Request], parse: Parse[T],
-        on_reply: OnReply[T], deadline: float | None,
+        on_reply: OnReply[T], deadline: float | None, meanwhile: Iterable[object],
     ) -> None:  # fmt: skip
         self._client = client
         self._cache = cache
@@ -43,6 +45,7 @@ class Asking(Generic[T]):
         self._parse = parse
         self._on_reply = on_reply
         self._deadline = deadline
+        self._meanwhile = iter(meanwhile)
         self._batch = Batch()
         self._arrivals: queue.SimpleQueue[tuple[int, Future[Reply]]] = queue.SimpleQueue()
         self._pending: dict[int, Future[Reply]] = {}
@@ -57,6 +60,8 @@ class Asking(Generic[T]):
         try:
             self._fill(places, ahead)
             while self._pending:
+                if self._has_time() and next(self._meanwhile, _NOTHING) is not _NOTHING:
+                    continue
                 self._receive(*take(self._arrivals))
                 self._fill(places, ahead)
         except GraphkbError as error:
@@ -66,6 +71,11 @@ class Asking(Generic[T]):
             for future in self._pending.values():
                 future.cancel()
         return [self._outcomes[place] for place in range(len(self._prompts))]
+
+    def _has_time(self) -> bool:
+        """Whether calls are on their way, which they are from the first reply on, and none is
+        back."""
+        return bool(self._outcomes) and self._arrivals.empty()
 
     def _fill(self, places: Iterator[int], ahead: int) -> None:
         """Start calls up to ``ahead``; cached replies are taken at once."""

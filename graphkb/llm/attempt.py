@@ -126,7 +126,7 @@ class Attempts:
             async with asyncio.timeout(most if call.pass_on is None else None):
                 return await self._joined(call, traits, body)
         except TimeoutError:
-            raise Fault("server", f"no whole reply within {most:g} s") from None
+            raise Fault("silent", f"no whole reply within {most:g} s") from None
 
     async def _joined(self, call: Call, traits: Traits, body: dict[str, Any]) -> Any:
         """The completion that the pieces of a stream make; one that runs far beyond its length

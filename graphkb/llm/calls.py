@@ -82,6 +82,7 @@ class Tries:
         self._most = most * _REPETITIONS
         self.failures = 0
         self.empty = 0
+        self.silent = 0
         self.repeated = 0
         self.adaptions = 0
 
@@ -91,5 +92,6 @@ class Tries:
         self.repeated += 1
         self.failures += not queued
         self.empty += kind == "empty"
+        self.silent += kind == "silent"
         within = self.failures <= most and self.repeated <= self._most
         return within and self.empty <= _EMPTY

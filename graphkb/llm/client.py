@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
@@ -26,6 +26,9 @@ from graphkb.settings import LanguageModel
 _DOWN = 8
 # Repetitions of a connection that was never made, before anything was ever answered.
 _FIRST_CONNECTIONS = 2
+# Time-outs of one call after which a server that never answered anything is hung: it may have to
+# load its model first.
+_FIRST_SILENCES = 3
 # Times one call may be asked otherwise because the server refused a parameter.
 _ADAPTIONS = 8
 
@@ -38,7 +41,7 @@ class ChatClient:
 
     def __init__(
         self, options: LanguageModel, cache: ReplyCache, transport: Transport,
-        ledger: Ledger, key_from: str = "check llm.api_key",
+        ledger: Ledger, key_from: Callable[[], str],
     ) -> None:  # fmt: skip
         self._options = options
         self._cache = cache
@@ -165,7 +168,8 @@ class ChatClient:
         most = self._options.max_retries
         if fault.kind == "unreachable" and call.model not in self.attempts.answered:
             most = min(most, _FIRST_CONNECTIONS)
-        if not tries.again(fault.kind, most, fault.kind == "throttled" and progress):
+        again = tries.again(fault.kind, most, fault.kind == "throttled" and progress)
+        if not again or self._is_hung(call, fault, tries):
             raise self._given_up_on(call, fault, tries)
         self._ledger.add(call.step, call.model, {"retries": 1})
         most_wait = self._options.max_wait
@@ -174,6 +178,11 @@ class ChatClient:
             self.attempts.pace.slow_down(min(wait, most_wait))
         else:
             await sleep_within(wait, call.deadline, "the wait before the next try")
+
+    def _is_hung(self, call: Call, fault: Fault, tries: Tries) -> bool:
+        """Whether a server that never answered was given its time often enough."""
+        enough = fault.kind == "silent" and tries.silent >= _FIRST_SILENCES
+        return enough and call.model not in self.attempts.answered
 
     def _may_pass(self, fault: Fault) -> bool:
         """Whether the next try may succeed. A page from an address that answered well before is
@@ -185,7 +194,8 @@ class ChatClient:
             return explain.failure(fault, self.attempts.where(call), call.text)
         if fault.kind == "address":
             return self._unusable(call, fault)
-        if fault.kind == "unreachable" and call.model not in self.attempts.answered:
+        never = call.model not in self.attempts.answered
+        if (fault.kind == "unreachable" and never) or self._is_hung(call, fault, tries):
             return self._unusable(call, fault)
         if self._given_up_after != self.attempts.answers:
             self._given_up_after, self._given_up = self.attempts.answers, 0
@@ -205,7 +215,7 @@ class ChatClient:
         return explain.failure(fault, self.attempts.where(call), call.text)
 
     def _unusable(self, call: Call, fault: Fault) -> ModelUnusableError:
-        return explain.unusable(fault, self._transport.where, call.model, self._key_from)
+        return explain.unusable(fault, self._transport.where, call.model, self._key_from())
 
     async def close(self) -> None:
         """Close the connections."""

@@ -31,6 +31,11 @@ def unusable(fault: Fault, address: str, model: str, key_from: str) -> ModelUnus
         return ModelUnusableError(
             f"{where}; nothing answers there: start the server or correct llm.base_url"
         )
+    if fault.kind == "silent":
+        return ModelUnusableError(
+            f"{where} (llm.timeout), also when asked again, and it never answered: the server "
+            "hangs or is still loading its model; check it, or raise llm.timeout"
+        )
     path = urlsplit(address).path
     ending = "" if path.endswith("/v1") else f", such as {address}/v1"
     return ModelUnusableError(

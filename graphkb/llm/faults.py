@@ -16,11 +16,11 @@ from typing import Any, Literal
 from graphkb.llm.keys import without_secrets
 
 Kind = Literal[
-    "throttled", "server", "unreachable", "money", "key", "address", "model", "context",
+    "throttled", "server", "silent", "unreachable", "money", "key", "address", "model", "context",
     "filtered", "blocked", "empty", "refused", "reasoned",
 ]  # fmt: skip
 UNUSABLE: frozenset[Kind] = frozenset({"money", "key", "address", "model"})
-PASSING: frozenset[Kind] = frozenset({"throttled", "server", "unreachable", "empty"})
+PASSING: frozenset[Kind] = frozenset({"throttled", "server", "silent", "unreachable", "empty"})
 
 
 class Fault(Exception):

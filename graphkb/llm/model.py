@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import queue
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,7 +33,7 @@ T = TypeVar("T")
 
 _CLOSE_SECONDS = 5.0
 # Calls handed to the background for each one in flight, so that a place never stays empty while
-# the caller is busy with a reply.
+# the caller is busy with a reply or with other work.
 _AHEAD = 2
 
 
@@ -52,7 +53,8 @@ class Model:
         self._root = root or Path()
         self._ledger = Ledger(options.prices, free=options.provider == "llama_cpp")
         self._transport = transport or Transport(options)
-        key_from = "llm.api_key" if root is None else key_source(root, options.api_key)
+        # Read from the settings file only when a message needs it.
+        key_from = partial(key_source, self._root, options.api_key)
         self._client = ChatClient(options, cache, self._transport, self._ledger, key_from)
 
     def name(self, role: Role) -> str:
@@ -88,16 +90,19 @@ class Model:
         parse: Parse[T],
         on_reply: Callable[[int, Said[T] | ModelFailure], None] = lambda place, outcome: None,
         deadline: float | None = None,
+        meanwhile: Iterable[object] = (),
     ) -> list[Said[T] | ModelFailure]:
         """One outcome a prompt, in their order, ``llm.concurrency`` calls in flight.
 
         ``on_reply(place, outcome)`` is called as each arrives, in the caller's thread. A failed
-        call is an outcome, not an exception; raises ModelUnusableError as soon as one says that
+        call is an outcome, not an exception. While no reply is there to read, ``meanwhile`` does
+        other work in the caller's thread, in steps; what is left of it at the end is the
+        caller's. Raises ModelUnusableError as soon as one says that
         no call can succeed.
         """
         asking = Asking(
             self._client, self._cache, self._ledger, self._root,
-            prompts, self._request, parse, on_reply, deadline,
+            prompts, self._request, parse, on_reply, deadline, meanwhile,
         )  # fmt: skip
         return asking.run(_AHEAD * self.options.concurrency)
 

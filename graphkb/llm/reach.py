@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from graphkb.errors import ModelFailure, ModelUnusableError
@@ -31,6 +31,7 @@ class OutOfReach(Model):
         parse: Parse[T],
         on_reply: Callable[[int, Said[T] | ModelFailure], None] = lambda place, outcome: None,
         deadline: float | None = None,
+        meanwhile: Iterable[object] = (),
     ) -> list[Said[T] | ModelFailure]:
         """A failure for each prompt that has no kept reply."""
         outcomes: list[Said[T] | ModelFailure] = []

@@ -166,7 +166,7 @@ class Transport:
         if isinstance(error.__cause__, httpx2.ConnectTimeout):
             seconds = self._options.connect_timeout
             return Fault("unreachable", f"no connection within {seconds:g} s")
-        return Fault("server", f"no reply within {self._options.timeout:g} s")
+        return Fault("silent", f"no reply within {self._options.timeout:g} s")
 
     def _broken(self, error: Exception) -> Fault:
         import httpx2

@@ -23,7 +23,8 @@ from graphkb.query import drift, global_, lazy
 from graphkb.query.ask import Ask
 from graphkb.query.citations import check_answer, check_citations
 from graphkb.query.compose import compose_answer, last_turns
-from graphkb.query.hybrid import hybrid_context
+from graphkb.query.hybrid import hybrid_context, placed_citations
+from graphkb.query.impact import impact_answer
 from graphkb.query.local import local_context
 from graphkb.query.marks import hide_code, show_code
 from graphkb.query.quoted import documents_of, quote_answer
@@ -99,6 +100,11 @@ def stream_answer(
 
 def _flow(snapshot: Snapshot, ask: Ask, method: str, whole: bool) -> Generator[str, None, Answer]:
     started, begun = time.perf_counter(), time.monotonic()
+    if method in (AUTO, "local"):
+        affected = impact_answer(snapshot, ask)
+        if affected is not None:
+            yield affected.text
+            return affected
     notes = Notes()
     model = ask.model
     spent = model.usage() if model else ()
@@ -113,6 +119,7 @@ def _flow(snapshot: Snapshot, ask: Ask, method: str, whole: bool) -> Generator[s
 
     late = replace(ask, deadline=begun + seconds)
     answer = yield from _answered(snapshot, late, context, notes, model is not None, whole)
+    answer = replace(answer, citations=placed_citations(answer.citations, context.passages))
     if model:
         notes.warnings += [warning for warning in model.warnings() if warning not in known]
     took = time.perf_counter() - started
@@ -160,6 +167,8 @@ def understand(
     ask = ask.with_search(reworded.texts[0])
     if reworded.unusable:
         ask = replace(ask, model=None)
+    if snapshot.selection is not None and not snapshot.selection.unit_ids:
+        method = "hybrid"  # which says that nothing matches the filter
     if method == AUTO:
         started = time.perf_counter()
         chosen = route(snapshot, ask.search, with_model=with_model)
@@ -181,7 +190,7 @@ def _widened(snapshot: Snapshot, ask: Ask, method: str, notes: Notes) -> Ask:
 
 def _hopeless(snapshot: Snapshot, context: Context) -> bool:
     """Whether a model would have nothing to answer from."""
-    low = context.evidence < _HOPELESS * snapshot.settings.answer.refusal_threshold
+    low = context.evidence < _HOPELESS * snapshot.settings.answer.threshold(context.method)
     return not context.passages or (low and not context.points)
 
 

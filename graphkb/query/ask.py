@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from graphkb.llm.model import Model
+from graphkb.search.rerank import Reranking
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Ask:
     ``search`` is the question made to stand alone (equal to ``question`` without a history);
     ``also`` are further texts to search with, the question itself never among them.
     ``model`` is None where the answer is extractive. ``deadline`` is in ``time.monotonic()``
-    seconds. ``community_level`` overrides the setting.
+    seconds. ``community_level`` overrides the setting. Without ``reranked`` the fused order is
+    kept whatever the settings say, because nothing is to be sent.
     """
 
     question: str
@@ -35,6 +37,7 @@ class Ask:
     community_level: int | None = None
     model: Model | None = None
     deadline: float | None = None
+    reranked: bool = True
 
     @classmethod
     def plain(cls, question: str) -> Ask:
@@ -44,6 +47,11 @@ class Ask:
     def with_search(self, search: str, also: Sequence[str] = ()) -> Ask:
         """The same question, searched for in other words."""
         return replace(self, search=search, also=tuple(also))
+
+    @property
+    def reranking(self) -> Reranking | None:
+        """That what is retrieved for this question is to be reranked, and by which model."""
+        return Reranking(self.model, self.deadline) if self.reranked else None
 
     @property
     def late(self) -> bool:

@@ -19,6 +19,7 @@ from graphkb.query.marks import defuse_marks
 from graphkb.query.pack import fit
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.language import question_language
+from graphkb.text.table_rows import header_rows
 from graphkb.text.tokens import count_tokens, truncate_tokens
 from graphkb.types import Context, Passage, Point
 
@@ -80,7 +81,8 @@ def compose_answer(snapshot: Snapshot, ask: Ask, context: Context, window: int =
         history = history[1:]
         bare = count_prompt(prompt(_conversation(history)))
     left = max(room - bare, 0) if room else None
-    passages, sources = _sources(context.passages, left)
+    at_ends = snapshot.settings.search.order == "best_at_ends" and not context.points
+    passages, sources = _sources(context.passages, left, at_ends)
     spent = count_tokens(sources)
     points = _points(context.points, len(passages))
     if left is not None:
@@ -119,7 +121,7 @@ def reply_share(window: int) -> int:
 def is_thin(snapshot: Snapshot, context: Context) -> bool:
     """Whether the evidence is below the refusal threshold, so that an answer needs a close look.
     Points that a model found are evidence enough."""
-    low = context.evidence < snapshot.settings.answer.refusal_threshold
+    low = context.evidence < snapshot.settings.answer.threshold(context.method)
     return low and not context.points
 
 
@@ -139,8 +141,17 @@ def _conversation(history: Iterable[Turn]) -> str:
     return data_block("conversation", "\n".join(lines)) if lines else ""
 
 
-def _sources(passages: Sequence[Passage], room: int | None) -> tuple[tuple[Passage, ...], str]:
-    """The passages that fit, and how they are shown: their number, then a block each."""
+def _sources(
+    passages: Sequence[Passage], room: int | None, at_ends: bool = False
+) -> tuple[tuple[Passage, ...], str]:
+    """The passages that fit, and how they are shown: their number, then a block each.
+
+    ``at_ends``: the best first, the second best last, and so on inwards, because models read
+    the middle of a long context worst (Liu et al. 2023, Lost in the Middle).
+    """
+    if at_ends:
+        fitting, _ = _sources(passages, room)
+        return _sources((*fitting[::2], *reversed(fitting[1::2])), room)
     shown = [_source(number, passage) for number, passage in enumerate(passages, 1)]
     if room is not None:
         kept, _ = fit(shown, room, lambda text: count_tokens(text) + 1, at_least=1)
@@ -154,7 +165,7 @@ def _sources(passages: Sequence[Passage], room: int | None) -> tuple[tuple[Passa
 def _source(number: int, passage: Passage) -> str:
     heading = passage.heading if passage.heading != passage.title else ""
     above = " › ".join(" ".join(part.split()) for part in (passage.title, heading) if part)
-    text = f"{above}\n{passage.text.strip()}" if above else passage.text.strip()
+    text = "\n".join(filter(None, (above, header_rows(passage.columns), passage.text.strip())))
     return f"[{number}]\n{data_block('source', _inert(text))}"
 
 

@@ -13,6 +13,9 @@ from graphkb.query.answer import FIRST_PROMPTS, METHODS, WIDENED, Notes, underst
 from graphkb.query.ask import Ask
 from graphkb.query.compose import compose_answer, count_prompt, last_turns
 from graphkb.query.route import clean_question
+from graphkb.search.hybrid import fused_units
+from graphkb.search.rerank.listwise import ListwiseReranker
+from graphkb.search.rerank.passages import passages_of
 from graphkb.search.rewrite import plan_wordings, rewrite_prompt
 from graphkb.search.snapshot import Snapshot
 from graphkb.types import Step
@@ -60,7 +63,7 @@ def plan_query(snapshot: Snapshot, ask: Ask, method: str) -> QueryPlan:
     Where an earlier prompt would reword the question, the later ones have it as it is, with
     the names that the conversation adds by rules.
     """
-    ask = replace(ask, question=clean_question(ask.question), model=None)
+    ask = replace(ask, question=clean_question(ask.question), model=None, reranked=False)
     options = snapshot.settings
     notes = Notes()
     turns = [(turn.question, turn.answer) for turn in last_turns(snapshot, ask.history)]
@@ -71,9 +74,12 @@ def plan_query(snapshot: Snapshot, ask: Ask, method: str) -> QueryPlan:
     if method in WIDENED:
         prompts += [planned.prompt for planned in plan_wordings(snapshot, ask.search)]
     reworded = bool(prompts)
+    chosen: list[Prompt] = []
     if first := FIRST_PROMPTS.get(method):
         prompts += first(snapshot, ask)
     else:
+        chosen = _rerank_prompts(snapshot, ask)
+        prompts += chosen
         context = METHODS[method](snapshot, ask)
         window = options.llm.context_tokens
         prompts.append(compose_answer(snapshot, ask, context, window).prompt)
@@ -84,10 +90,22 @@ def plan_query(snapshot: Snapshot, ask: Ask, method: str) -> QueryPlan:
         method=method,
         model=model,
         prompts=planned_prompts,
-        complete=not (reworded or first),
+        complete=not (reworded or chosen or first),
         price=_price(planned_prompts, model, options.llm.prices),
         trace=tuple(notes.steps),
     )
+
+
+def _rerank_prompts(snapshot: Snapshot, ask: Ask) -> list[Prompt]:
+    """The prompt by which the model first chooses among passages, where it does that."""
+    reranker = snapshot.reranker
+    if not isinstance(reranker, ListwiseReranker):
+        return []
+    most = snapshot.settings.rerank.candidates
+    units = fused_units(snapshot, ask.search, most).units[:most]
+    passages, _ = passages_of(snapshot, ask.search, [unit.text_unit_id for unit in units])
+    window = snapshot.settings.llm.context_tokens
+    return [reranker.first_prompt(passages, window)] if len(passages) else []
 
 
 def _planned(prompt: Prompt) -> PlannedPrompt:

@@ -148,7 +148,7 @@ def _candidates(snapshot: Snapshot, question: str, passages: Sequence[Passage]) 
         above = stems_of(f"{passage.title}\n{passage.heading}", snapshot.dictionary)
         context = above
         prior = max(passage.score / top, _LEAST_SHARE) ** _SCORE_POWER
-        header: tuple[str, ...] = ()
+        header = passage.columns
         for start, end in sentence_spans(passage.text):
             text = passage.text[start:end]
             heading = _HEADING.fullmatch(text)

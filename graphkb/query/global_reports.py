@@ -21,6 +21,7 @@ from graphkb.graph.communities import leaf_cover
 from graphkb.query.ask import Ask
 from graphkb.query.evidence import Evidence, measure_evidence
 from graphkb.query.extractive import stems_of
+from graphkb.query.narrowed import reports_of
 from graphkb.query.sources import Entry, Source
 from graphkb.search.hybrid import Retrieval, retrieve
 from graphkb.search.snapshot import Snapshot, passage_of
@@ -110,8 +111,13 @@ def cover_reports(snapshot: Snapshot, level: int, limit: int) -> dict[int, dict[
     Raises NotIndexedError when there are none.
     """
     cover = leaf_cover(snapshot.store.read("communities"), level)
-    found = snapshot.store.where_numbers("community_reports", "community", cover)
+    found = reports_of(snapshot, cover)
     ranked = found.sort(["rank", "community"], descending=[True, False]).head(limit)
+    if ranked.is_empty() and snapshot.selection is not None:
+        raise NotIndexedError(
+            f"no community report rests on documents that match {snapshot.selection.expression}; "
+            "use --method hybrid"
+        )
     if ranked.is_empty():
         raise NotIndexedError(
             f"{snapshot.root}: there are no community reports (the graph has no communities); "
@@ -132,7 +138,7 @@ def relevant_reports(
     reports = cover_reports(snapshot, level, limit)
     near = _near_communities(snapshot, lookup.near, level)
     missing = [number for number in near if number not in reports]
-    more = snapshot.store.where_numbers("community_reports", "community", missing)
+    more = reports_of(snapshot, missing)
     reports |= {row["community"]: row for row in more.sort("community").to_dicts()}
     return ranked_reports(snapshot, lookup, reports)[:limit]
 
@@ -142,7 +148,7 @@ def model_reports(snapshot: Snapshot, level: int) -> list[dict[str, Any]]:
     columns = ["community", "level", "method"]
     places = snapshot.store.read("community_reports", columns)
     written = places.filter((pl.col("method") == "llm") & (pl.col("level") <= level))
-    found = snapshot.store.where_numbers("community_reports", "community", written["community"])
+    found = reports_of(snapshot, written["community"])
     order = found.sort(["level", "rank", "community"], descending=[False, True, False])
     return order.to_dicts()
 

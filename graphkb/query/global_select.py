@@ -24,6 +24,7 @@ from graphkb.query.global_reports import (
     relevant_reports,
     without_references,
 )
+from graphkb.query.narrowed import reports_of
 from graphkb.query.replies import RATINGS_SCHEMA, read_ratings
 from graphkb.query.sources import Entry, Source, deal, shown
 from graphkb.search.snapshot import Snapshot
@@ -105,7 +106,7 @@ def _children(snapshot: Snapshot, deepest: int) -> dict[int, list[int]]:
 
 
 def _reports(snapshot: Snapshot, lookup: Lookup, numbers: Iterable[int]) -> list[dict[str, Any]]:
-    found = snapshot.store.where_numbers("community_reports", "community", numbers)
+    found = reports_of(snapshot, numbers)
     return ranked_reports(snapshot, lookup, {row["community"]: row for row in found.to_dicts()})
 
 

@@ -195,5 +195,7 @@ def _members(snapshot: Snapshot, numbers: Sequence[int]) -> list[tuple[int, str,
     counts = members.join(mentions, on="entity_id").group_by("community", "text_unit_id", "size")
     shares = counts.len().with_columns((pl.col("len") / pl.col("size")).alias("share"))
     order = ["share", "community", "text_unit_id"]
+    if snapshot.selection is not None:
+        shares = shares.filter(pl.col("text_unit_id").is_in(snapshot.selection.unit_ids))
     ranked = shares.sort(order, descending=[True, False, False])
     return list(ranked.select("community", "text_unit_id", "share").iter_rows())

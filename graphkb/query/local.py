@@ -15,6 +15,7 @@ import polars as pl
 from graphkb.query.ask import Ask
 from graphkb.query.evidence import widest_evidence
 from graphkb.query.hybrid import UNITS, passages_of
+from graphkb.query.narrowed import matching_entities, matching_relationships, reports_of
 from graphkb.query.pack import fit, passage_cost, row_cost
 from graphkb.search.hybrid import Retrieval
 from graphkb.search.join import retrieve_all
@@ -30,12 +31,14 @@ Rows = list[Mapping[str, Any]]
 def local_context(snapshot: Snapshot, ask: Ask) -> Context:
     """Entities, relationships, claims, reports and text units around the question."""
     options = snapshot.settings.local_search
-    retrieved = retrieve_all(snapshot, ask.search, ask.also, UNITS)
+    retrieved = retrieve_all(snapshot, ask.search, ask.also, UNITS, None, ask.reranking)
     found = retrieved.joined
     unit_ids = [unit.text_unit_id for unit in found.units]
     entity_scores = _entities_of(snapshot, found, options.top_k_entities)
-    entities = _entity_rows(snapshot, entity_scores)
-    relationships = _relationship_rows(snapshot, entities, options.top_k_relationships)
+    entities = matching_entities(snapshot, _entity_rows(snapshot, entity_scores))
+    relationships = matching_relationships(
+        snapshot, _relationship_rows(snapshot, entities, options.top_k_relationships)
+    )
     claims = _claim_rows(snapshot, entities, unit_ids)
     reports = _report_rows(snapshot, entity_scores)
 
@@ -142,6 +145,5 @@ def _report_rows(snapshot: Snapshot, scores: Mapping[str, float]) -> Rows:
     if not weight:
         return []
     columns = ["community", "level", "title", "summary", "rank"]
-    found = snapshot.store.where_numbers("community_reports", "community", weight, columns)
-    rows = found.to_dicts()
+    rows = reports_of(snapshot, weight).select(columns).to_dicts()
     return sorted(rows, key=lambda row: (-weight[row["community"]], row["community"]))

@@ -75,7 +75,7 @@ def _quotes(snapshot: Snapshot, question: str, context: Context) -> list[Quote]:
     if context.points:
         first = [point.passages[0] for point in context.points if point.passages]
         return [_whole(context.passages[place]) for place in dict.fromkeys(first)][:_POINTS]
-    if context.evidence < options.refusal_threshold:
+    if context.evidence < options.threshold(context.method):
         return []
     if context.method == "global":
         return [_whole(passage) for passage in context.passages]

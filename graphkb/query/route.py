@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from graphkb.errors import UsageError
+from graphkb.query.narrowed import has_reports
 from graphkb.search.snapshot import Snapshot
 
 # Questions about the collection as a whole: its themes, an overview, what is common or main.
@@ -74,7 +75,7 @@ def route(snapshot: Snapshot, question: str, *, with_model: bool = False) -> Rou
     only taken when it is asked for.
     """
     if is_about_everything(question):
-        if snapshot.manifest.counts.get("community_reports", 0):
+        if has_reports(snapshot):
             return Route("global", "the question asks about the collection as a whole")
         if with_model:
             return Route("lazy", "the question asks about the whole, and there are no reports")

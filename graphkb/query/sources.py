@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from graphkb.query.marks import defuse_marks
+from graphkb.text.table_rows import header_rows
 from graphkb.text.tokens import count_tokens, truncate_tokens
 from graphkb.types import Passage
 
@@ -67,7 +68,7 @@ def passage_entry(passage: Passage) -> Entry:
     heading = " › ".join(part for part in (passage.title, passage.heading) if part)
     lines = [
         line
-        for line in passage.text.splitlines()
+        for line in (*header_rows(passage.columns).splitlines(), *passage.text.splitlines())
         if not (found := _HEADING.match(line)) or found.group(1) not in heading
     ]
     # Rows of a table stay apart; other lines are joined, so that none begins with a number.

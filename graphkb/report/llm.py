@@ -8,7 +8,7 @@ report stands in, so that no community is without one.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,9 @@ _SLACK = 1.5
 # What the instructions take of a small window, in tokens; and the smallest evidence.
 _INSTRUCTIONS = 500
 _LEAST_EVIDENCE = 200
+
+# Offline reports written at once, in the time that the model takes for its own.
+_STEP = 500
 
 # The method of a quoted report where the model's own rests on nothing that it was shown: asking
 # again would bring the same.
@@ -166,13 +169,24 @@ class _Writer:
     def run(self) -> None:
         """Write all reports; a community waits only for children whose reports it is shown."""
         known = self._there.union(self.chosen)
-        self._write_offline([n for n in self._offline.communities if n not in known])
+        others = [number for number in self._offline.communities if number not in known]
+        self._write_offline([number for number in others if number in self._parts])
+        meanwhile = self._in_steps([number for number in others if number not in self._parts])
         waiting = self.chosen
         while waiting:
             left = set(waiting)
             ready = [number for number in waiting if not self._awaited(number, left)]
-            self._write([self._prepare(number, self._budget, self._told) for number in ready])
+            asked = [self._prepare(number, self._budget, self._told) for number in ready]
+            self._write(asked, meanwhile)
             waiting = [number for number in waiting if number not in set(ready)]
+        for _ in meanwhile:
+            pass
+
+    def _in_steps(self, communities: Sequence[int]) -> Iterator[None]:
+        """Write offline reports that no other is shown, many at a time."""
+        for start in range(0, len(communities), _STEP):
+            self._write_offline(communities[start : start + _STEP])
+            yield
 
     def table(self) -> pl.DataFrame:
         """All reports so far, by community."""
@@ -217,7 +231,7 @@ class _Writer:
         )  # fmt: skip
         return _Asked(community, evidence, prompt, remembered_by)
 
-    def _write(self, asked: Sequence[_Asked]) -> None:
+    def _write(self, asked: Sequence[_Asked], meanwhile: Iterable[None]) -> None:
         """Remembered reports stay; the model is asked for the others, all at once."""
         known = self._rejected.union(self._remembered)
         new = [one for one in asked if one.hash not in known]
@@ -227,9 +241,9 @@ class _Writer:
             elif one.hash in known:
                 self._reject(one)
         self._n_done += len(asked) - len(new)
-        outcomes = self._ask(new)
+        outcomes = self._ask(new, meanwhile)
         long = [one for one, outcome in outcomes if _too_long(outcome)]
-        halves = self._ask([self._halved(one) for one in long])
+        halves = self._ask([self._halved(one) for one in long], meanwhile)
         outcomes = [pair for pair in outcomes if not _too_long(pair[1])] + halves
         for one, outcome in outcomes:
             self._take(one, outcome)
@@ -241,14 +255,20 @@ class _Writer:
         half = self._prepare(one.community, self._budget // 2, told)
         return replace(half, hash=one.hash)
 
-    def _ask(self, asked: Sequence[_Asked]) -> list[tuple[_Asked, Said[Draft] | ModelFailure]]:
+    def _ask(
+        self, asked: Sequence[_Asked], meanwhile: Iterable[None]
+    ) -> list[tuple[_Asked, Said[Draft] | ModelFailure]]:
         def arrived(place: int, outcome: Said[Draft] | ModelFailure) -> None:
             self._n_done += not _too_long(outcome)
             self._progress("reports", self._n_done, len(self.chosen))
 
         self._progress("reports", self._n_done, len(self.chosen))
         prompts = [one.prompt for one in asked]
-        outcomes = self._model.ask_many(prompts, parse_report, arrived) if prompts else []
+        outcomes = (
+            self._model.ask_many(prompts, parse_report, arrived, meanwhile=meanwhile)
+            if prompts
+            else []
+        )
         return list(zip(asked, outcomes, strict=True))
 
     def _take(self, one: _Asked, outcome: Said[Draft] | ModelFailure) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -23,6 +23,42 @@ def search_dense(store: Store, question: str, embedder: Embedder, limit: int) ->
     return store.search_vector(embedder.embed_query(question), limit)
 
 
+def search_beside(
+    store: Store,
+    question: str,
+    embedder: Embedder,
+    limit: int,
+    languages: Sequence[str],
+    background: Mapping[str, float],
+) -> Run:
+    """As :func:`search_across_languages`, above a ``background`` by language that is known."""
+    vector = embedder.embed_query(question)
+    found = [
+        (unit_id, score - background.get(language, 0.0))
+        for language in languages
+        for unit_id, score in store.search_vector(vector, limit, language)
+    ]
+    return sorted(found, key=lambda hit: (-hit[1], hit[0]))[:limit]
+
+
+def backgrounds(
+    store: Store, question: str, embedder: Embedder, limit: int, languages: Sequence[str]
+) -> dict[str, float]:
+    """The background of each language, as :func:`search_across_languages` takes it."""
+    vector = embedder.embed_query(question)
+    runs = {
+        language: store.search_vector(vector, max(limit, _BACKGROUND.stop), language)
+        for language in languages
+    }
+    return {language: background_of(run) for language, run in runs.items() if run}
+
+
+def background_of(run: Run) -> float:
+    """Mean similarity of hits 11 to 50, or of all where there are fewer."""
+    scores = np.array([score for _, score in run])
+    return float((scores[_BACKGROUND] if len(scores) > _BACKGROUND.stop else scores).mean())
+
+
 def search_across_languages(
     store: Store, question: str, embedder: Embedder, limit: int, languages: Sequence[str]
 ) -> Run:
@@ -38,7 +74,6 @@ def search_across_languages(
     for language in languages:
         run = store.search_vector(vector, max(limit, _BACKGROUND.stop), language)
         if run:
-            scores = np.array([score for _, score in run])
-            background = scores[_BACKGROUND] if len(scores) > _BACKGROUND.stop else scores
-            merged.extend((unit_id, score - float(background.mean())) for unit_id, score in run)
+            background = background_of(run)
+            merged.extend((unit_id, score - background) for unit_id, score in run)
     return sorted(merged, key=lambda hit: (-hit[1], hit[0]))[:limit]

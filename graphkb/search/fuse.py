@@ -24,6 +24,8 @@ from typing import Literal
 Method = Literal["alpha", "rrf"]
 
 _TIE_BREAK = 0.05
+#: Share of the question leg in what the graph leg leaves: it confirms and never decides.
+_QUESTION = 0.3
 _SUPPORT = 0.3
 
 
@@ -43,7 +45,7 @@ def adaptive_weights(trust: float, coverage: float) -> dict[str, float]:
     (:class:`graphkb.search.graph.GraphRun`); without a graph leg trust is 0.
 
     >>> adaptive_weights(1.0, 0.4)
-    {'lexical': 0.0, 'dense': 0.05, 'graph': 1.0}
+    {'lexical': 0.0, 'dense': 0.05, 'graph': 1.0, 'question': 0.0}
     """
     rest = 1.0 - trust
     by_words = min(1.0, max(0.0, (coverage - 0.4) / 0.4))
@@ -51,6 +53,7 @@ def adaptive_weights(trust: float, coverage: float) -> dict[str, float]:
         "lexical": rest * (0.3 + 0.7 * by_words),
         "dense": rest * (1.0 - 0.7 * by_words) + _TIE_BREAK,
         "graph": trust,
+        "question": rest * _QUESTION,
     }
 
 

@@ -102,12 +102,20 @@ class GraphIndex:
 
     def documents(self, text_unit_ids: Iterable[str]) -> dict[str, int]:
         """Number of the document of each text unit the graph knows, for :func:`fuse`."""
-        found: dict[str, int] = {}
-        for text_unit_id in text_unit_ids:
-            unit = self._unit(text_unit_id)
-            if unit is not None:
-                found[text_unit_id] = int(self.arrays["unit_documents"][unit])
-        return found
+        wanted = list(text_unit_ids)
+        known = self.arrays["unit_ids"]
+        if not wanted or not self.n_units:
+            return {}
+        names = np.array([text_unit_id.encode() for text_unit_id in wanted], dtype="S")
+        units = np.minimum(np.searchsorted(known, names), self.n_units - 1)
+        numbers = self.arrays["unit_documents"][units].tolist()
+        there = (known[units] == names).tolist()
+        return {i: n for i, n, is_known in zip(wanted, numbers, there, strict=True) if is_known}
+
+    def positions(self, text_unit_ids: Iterable[str]) -> list[int]:
+        """Positions of the text units that the graph knows; they are its first nodes."""
+        found = (self._unit(text_unit_id) for text_unit_id in text_unit_ids)
+        return [unit for unit in found if unit is not None]
 
     def _unit(self, text_unit_id: str) -> int | None:
         ids = self.arrays["unit_ids"]
@@ -121,8 +129,10 @@ class GraphIndex:
         top_k: int = 100,
         lexical: Sequence[tuple[str, float]] = (),
         dense: Sequence[tuple[str, float]] = (),
+        among: npt.NDArray[np.bool_] | None = None,
     ) -> GraphRun:
-        """The best ``top_k`` units for a question.
+        """The best ``top_k`` units for a question, of those in ``among`` (bool [n_units]) where
+        that is given; the walk goes through all.
 
         ``lexical`` and ``dense`` are hits of the other legs (text unit id, score), best first;
         the walk starts from the dense ones, else the lexical ones, when no entity is named.
@@ -147,6 +157,8 @@ class GraphIndex:
             fit = bridge.fit_to_words(self.arrays, self._wanted(query, _names(seeds)))
             reached = _scaled(bridge.reach(self.arrays, strengths, fit))
             scores = scores + self.options.expansion * reached
+        if among is not None:
+            scores = scores * among
         ids = self.arrays["unit_ids"]
         hits = [(bytes(ids[unit]).decode(), score) for unit, score in best(scores, top_k)]
         ranked = sorted(strengths.items(), key=lambda item: (-item[1], item[0]))[:20]

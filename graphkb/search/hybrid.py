@@ -5,19 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from graphkb.errors import EmbeddingError, UsageError
+from graphkb.errors import EmbeddingError, NotIndexedError, UsageError
+from graphkb.search.assemble import assemble, assembles, widen_units
 from graphkb.search.dense import search_across_languages, search_dense
 from graphkb.search.fuse import fuse
 from graphkb.search.graph import GraphRun
 from graphkb.search.lexical import search_lexical
+from graphkb.search.questions import question_problem, search_questions
+from graphkb.search.rerank import Reranking
+from graphkb.search.rerank.apply import rerank_units
 from graphkb.search.snapshot import Snapshot, heading_of
 from graphkb.text.segment import query_tokens
 from graphkb.types import Hit, Hits, Step, Via
 
 LEGS = ("lexical", "dense", "graph")
-SEARCH_METHODS = ("hybrid", *LEGS)
+SEARCH_METHODS = ("hybrid", *LEGS, "question")
+
+COMPARED = "compared within"
+"""In the trace, before the languages that the dense leg compared text units within."""
 
 # Below this share of known words a question is taken for one in another language.
 _KNOWN_SHARE = 0.4
@@ -58,22 +65,64 @@ Run = list[tuple[str, float]]
 
 
 def retrieve(
-    snapshot: Snapshot, question: str, top_k: int, legs: Sequence[str] | None = None
+    snapshot: Snapshot,
+    question: str,
+    top_k: int,
+    legs: Sequence[str] | None = None,
+    reranking: Reranking | None = None,
 ) -> Retrieval:
-    """The best ``top_k`` text units over the given legs (settings' by default).
+    """The best ``top_k`` text units over the given legs (settings' by default), reranked as the
+    settings say where ``reranking`` is given, and assembled.
+
+    Raises as :func:`fused_units` does.
+    """
+    reranks = reranking is not None and snapshot.settings.rerank.method != "none"
+    reordered = reranks or assembles(snapshot.settings.search)
+    # Making hits of all candidates takes milliseconds.
+    most = None if reordered else top_k
+    found = fused_units(snapshot, question, top_k, legs, most)
+    return finish(snapshot, question, found, top_k, reranking)
+
+
+def finish(
+    snapshot: Snapshot, question: str, found: Retrieval, top_k: int, reranking: Reranking | None
+) -> Retrieval:
+    """The ``top_k`` units that are given, of all that were found: fused, reranked, assembled."""
+    reranked = rerank_units(snapshot, question, found.units, reranking)
+    units, steps = assemble(snapshot, reranked.units, top_k)
+    return replace(
+        found,
+        units=units,
+        trace=(*found.trace, *reranked.trace, *steps),
+        warnings=(*found.warnings, *reranked.warnings),
+    )
+
+
+def fused_units(
+    snapshot: Snapshot,
+    question: str,
+    top_k: int,
+    legs: Sequence[str] | None = None,
+    most: int | None = None,
+) -> Retrieval:
+    """Every candidate of the given legs (settings' by default), or the best ``most``, in the
+    fused order: each leg puts forward ``search.candidates``, and at least ``top_k``. Nothing where
+    a filter lets nothing through, with a warning.
 
     A leg that cannot run (no vectors yet, endpoint down) is left out with a warning, unless it
     is the only one asked for: then its error is raised. The graph leg reads the hits of the
     other two, also where they do not vote themselves.
     """
     options = snapshot.settings.search
+    if snapshot.selection is not None and not snapshot.selection.unit_ids:
+        return Retrieval((), (), None, (), (snapshot.selection.problem,))
     wanted = list(legs or options.legs)
     legs_run = _Legs(snapshot, question, max(options.candidates, top_k), wanted)
     graph = legs_run.run()
     used = {leg: legs_run.runs[leg] for leg in wanted if leg in legs_run.runs}
     seeds = tuple((seed.entity_id, seed.weight) for seed in graph.seeds) if graph else ()
     if len(wanted) == 1:
-        units = _alone(wanted[0], used.get(wanted[0], []))[:top_k]
+        units = _alone(wanted[0], used.get(wanted[0], [])[:most])
     else:
         started = time.perf_counter()
         fused = fuse(
@@ -92,7 +141,7 @@ def retrieve(
                 hit.score,
                 {leg: Via(place, used[leg][place - 1][1]) for leg, place in hit.via.items()},
             )
-            for rank, hit in enumerate(fused[:top_k], 1)
+            for rank, hit in enumerate(fused[:most], 1)
         )
         legs_run.note("fuse", f"{options.fusion} over {', '.join(used)}", started)
     return Retrieval(
@@ -130,6 +179,8 @@ class _Legs:
             self._lexical()
         elif dense:
             self._dense()
+        if "question" in self.wanted:
+            self._question()
         return self._graph() if graph_wanted else None
 
     def _lexical(self) -> None:
@@ -138,6 +189,18 @@ class _Legs:
         run = search_lexical(snapshot.store, self.question, snapshot.dictionary, self.limit)
         self.runs["lexical"] = run
         self.note("lexical", f"{len(run)} text units", started)
+
+    def _question(self) -> None:
+        started = time.perf_counter()
+        snapshot = self.snapshot
+        if problem := question_problem(snapshot.store):
+            if list(self.wanted) == ["question"]:
+                raise NotIndexedError(problem)
+            self.warnings.append(f"no question leg: {problem}")
+            return
+        run = search_questions(snapshot.store, self.question, snapshot.dictionary, self.limit)
+        self.runs["question"] = run
+        self.note("question", f"{len(run)} text units", started)
 
     def _dense(self) -> None:
         started = time.perf_counter()
@@ -153,7 +216,7 @@ class _Legs:
                     run = search_across_languages(
                         snapshot.store, self.question, snapshot.embedder, self.limit, languages
                     )
-                    detail += f"; compared within {', '.join(languages)}"
+                    detail += f"; {COMPARED} {', '.join(languages)}"
                 self.runs["dense"] = run
                 self.note("dense", detail, started)
                 if snapshot.outdated_vectors:
@@ -178,7 +241,9 @@ class _Legs:
     def _graph(self) -> GraphRun:
         started = time.perf_counter()
         lexical, dense = self.runs.get("lexical", []), self.runs.get("dense", [])
-        found = self.snapshot.graph.search(self.question, self.limit, lexical, dense)
+        graph, selection = self.snapshot.graph, self.snapshot.selection
+        among = None if selection is None else selection.mask(graph.arrays["unit_ids"])
+        found = graph.search(self.question, self.limit, lexical, dense, among)
         self.runs["graph"] = found.hits
         named = ", ".join(seed.surface for seed in found.seeds[:5]) or "none"
         self.note("graph", f"{len(found.hits)} text units; seeds: {named}", started)
@@ -201,11 +266,19 @@ def _alone(leg: str, run: Run) -> tuple[RankedUnit, ...]:
     )
 
 
-def search(snapshot: Snapshot, question: str, top_k: int, method: str = "hybrid") -> Hits:
-    """Ranked hits by ``method``: hybrid, or one leg alone. Raises UsageError for another name."""
+def search(
+    snapshot: Snapshot,
+    question: str,
+    top_k: int,
+    method: str = "hybrid",
+    reranking: Reranking | None = None,
+) -> Hits:
+    """Ranked hits by ``method``: hybrid, which may be reranked, or one leg alone, which is not.
+    Raises UsageError for another name."""
     if method not in SEARCH_METHODS:
         raise UsageError(f"unknown search method {method!r}; known: {', '.join(SEARCH_METHODS)}")
-    found = retrieve(snapshot, question, top_k, None if method == "hybrid" else [method])
+    legs, reranking = (None, reranking) if method == "hybrid" else ([method], None)
+    found = retrieve(snapshot, question, top_k, legs, reranking)
     return hits_of(snapshot, found.units, found.trace, found.warnings)
 
 
@@ -216,7 +289,9 @@ def hits_of(
     warnings: tuple[str, ...] = (),
 ) -> Hits:
     """Hits with text and place for ranked text units."""
-    rows = {row["id"]: row for row in snapshot.units(u.text_unit_id for u in units)}
+    found = snapshot.units(u.text_unit_id for u in units)
+    wider = widen_units(snapshot, found)
+    rows = {row["id"]: row for row in found}
     hits = [
         Hit(
             rank=unit.rank,
@@ -231,6 +306,7 @@ def hits_of(
             char_end=rows[unit.text_unit_id]["char_end"],
             text=rows[unit.text_unit_id]["text"],
             via=unit.via,
+            wider=wider.get(unit.text_unit_id),
         )
         for unit in units
         if unit.text_unit_id in rows

@@ -3,7 +3,8 @@
 ``stand_alone``  resolves what a question leaves to the conversation before it, by the model or,
                  without one, by rules. What the model writes must still be the question (see
                  there), since everything after is searched with it.
-``widen``        multi-query (further wordings), HyDE (a passage that would answer the question;
+``widen``        by rules, comparisons and names (:mod:`graphkb.search.decompose`); by the model,
+                 multi-query (further wordings), HyDE (a passage that would answer the question;
                  Gao et al. 2022) and translation into the documents' other language.
 
 Each helper that fails leaves the plain question, with a warning and a step in the trace.
@@ -13,28 +14,26 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from graphkb.errors import LanguageModelError, ModelFailure, ModelUnusableError
 from graphkb.llm.model import Model, Prompt
 from graphkb.llm.prompts import data_block, load_prompt, prompt_language
+from graphkb.search.decompose import graph_starts_from_each, other_names, sub_questions
 from graphkb.search.hybrid import retrieve
+from graphkb.search.refer import TURN_TOKENS, Turns, refers_back, words_before
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.language import question_language
-from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens, stem
+from graphkb.text.segment import STOP_WORDS, search_tokens, stem
 from graphkb.text.tokens import truncate_tokens
 from graphkb.types import Step
 
-Turns = Sequence[tuple[str, str]]
-"""Questions and answers of a conversation, oldest first."""
-
 _LONGEST = 300
 _LONGEST_PASSAGE = 1000
-_TURN_TOKENS = 200
 # Characters of a useless rewriting that its warning shows, and lines of a reply looked at.
 _SHOWN, _TRIED = 80, 3
-_NAMES, _ADDED, _UNITS = 40, 4, 12
+_NAMES, _UNITS = 40, 12
 _REPLY_TOKENS = 500
 
 _NAMES_OF_LANGUAGES = {
@@ -43,19 +42,6 @@ _NAMES_OF_LANGUAGES = {
     "zh": {"en": "英文", "zh": "中文", "ja": "日文", "ko": "韩文", "ru": "俄文", "ar": "阿拉伯文"},
 }  # fmt: skip
 
-# Words that stand for something named before; 应该, 其中, 尤其, 因此, 此外, 这么 do not.
-_REFERS = re.compile(
-    r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|theirs|this|these|those|former|latter)\b"
-    r"|[他她它]们?|(?<![尤极])其(?![他余实中])|(?<!应)该(?![怎如不])|(?<![因如从就彼])此(?!外)"
-    r"|[这那](?!么)|上述|前者|后者",
-    re.IGNORECASE,
-)
-# Questions that only go on with the one before.
-_FOLLOWS = re.compile(
-    r"^(?:and|but|so|also|what about|how about|what else|why|when|where|who|how)\b.{0,24}$"
-    r"|^(?:那么?|还有|另外|为什么|怎么|何时|谁|多少).{0,8}$|呢[?？]?$",
-    re.IGNORECASE,
-)
 # A question by its form, in English and Chinese, or a request.
 _ASKS = re.compile(
     r"[?？]\W*$|^\W*(?:who|whom|whose|what|when|where|why|which|how|is|are|was|were|do|does|did|"
@@ -93,18 +79,6 @@ class Wordings:
     trace: tuple[Step, ...] = ()
     warnings: tuple[str, ...] = ()
     unusable: bool = False
-
-
-def refers_back(snapshot: Snapshot, question: str) -> bool:
-    """Whether a question leans on the conversation before it: it holds a pronoun, only goes on,
-    or is short and names nothing.
-
-    Decided by rules for English and Chinese.
-    """
-    if _REFERS.search(question) or _FOLLOWS.search(question.strip()):
-        return True
-    short = len(query_tokens(question, snapshot.dictionary)) <= 2
-    return short and not snapshot.graph.link(question)
 
 
 def stand_alone(
@@ -178,28 +152,16 @@ def _content(snapshot: Snapshot, text: str) -> set[str]:
 
 
 def _by_rules(snapshot: Snapshot, question: str, turns: Turns, started: float) -> Wordings:
-    added = _names_before(snapshot, question, turns) if refers_back(snapshot, question) else []
+    added = words_before(snapshot, question, turns)
     text = " ".join([question, *added])
     detail = f"by rules: added {', '.join(added)}" if added else "the question stands alone"
     return Wordings((text,), (Step("rewrite", detail, time.perf_counter() - started),))
 
 
-def _names_before(snapshot: Snapshot, question: str, turns: Turns) -> list[str]:
-    """Names of the last turn that has any, question before answer; else the last question."""
-    for asked, answered in reversed(turns):
-        found: dict[str, None] = {}
-        for text in (asked, truncate_tokens(answered, _TURN_TOKENS)):
-            found.update(dict.fromkeys(seed.surface for seed in snapshot.graph.link(text)))
-        names = [name for name in found if name not in question][:_ADDED]
-        if names:
-            return names
-    return [" ".join(turns[-1][0].split())[:_LONGEST]]
-
-
 def rewrite_prompt(snapshot: Snapshot, question: str, turns: Turns) -> Prompt:
     """The prompt that makes a question stand alone."""
     told = "\n".join(
-        f"Q: {asked}\nA: {truncate_tokens(answered, _TURN_TOKENS)}" for asked, answered in turns
+        f"Q: {asked}\nA: {truncate_tokens(answered, TURN_TOKENS)}" for asked, answered in turns
     )
     conversation = data_block("conversation", told)
     return _prompt(snapshot, question, "rewrite", conversation=conversation)
@@ -208,8 +170,38 @@ def rewrite_prompt(snapshot: Snapshot, question: str, turns: Turns) -> Prompt:
 def widen(
     snapshot: Snapshot, model: Model | None, question: str, deadline: float | None = None
 ) -> Wordings:
-    """Further texts to search with, as ``search.multi_query``, ``hyde`` and ``translate`` say;
-    the question itself is never among them. Without a model there are none."""
+    """Further texts to search with: by rules as ``search.decompose`` and ``other_names`` say, by
+    the model as ``multi_query``, ``hyde`` and ``translate`` say. The question itself is never
+    among them."""
+    ruled = _by_other_rules(snapshot, question)
+    asked = _by_model(snapshot, model, question, deadline)
+    return Wordings(
+        tuple(dict.fromkeys((*ruled.texts, *asked.texts))),
+        (*ruled.trace, *asked.trace),
+        asked.warnings,
+        asked.unusable,
+    )
+
+
+def _by_other_rules(snapshot: Snapshot, question: str) -> Wordings:
+    """Sub-questions of a comparison, and names in the documents' other language."""
+    options = snapshot.settings.search
+    started = time.perf_counter()
+    found: dict[str, list[str]] = {}
+    asked = sub_questions(question) if options.decompose else []
+    if asked and not graph_starts_from_each(snapshot, asked):
+        found["decompose"] = asked
+    if options.other_names:
+        found["other_names"] = other_names(snapshot, question)
+    texts = list(dict.fromkeys(text for texts in found.values() for text in texts))
+    seconds = time.perf_counter() - started
+    steps = (Step(name, "; ".join(texts), seconds) for name, texts in found.items() if texts)
+    return Wordings(tuple(text for text in texts if text != question), tuple(steps))
+
+
+def _by_model(
+    snapshot: Snapshot, model: Model | None, question: str, deadline: float | None
+) -> Wordings:
     planned = plan_wordings(snapshot, question)
     if not planned:
         return Wordings(())
@@ -248,7 +240,7 @@ class Planned:
 
 
 def plan_wordings(snapshot: Snapshot, question: str) -> list[Planned]:
-    """The prompts that :func:`widen` sends."""
+    """The prompts that :func:`widen` sends to a model."""
     options = snapshot.settings.search
     planned: list[Planned] = []
     if count := options.multi_query:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 from graphkb.embed import Embedder, make_embedder, options_of_vectors
 from graphkb.errors import GraphkbError
 from graphkb.search.vocabulary import Vocabulary
-from graphkb.settings import Settings
+from graphkb.settings import Rerank, Settings
 from graphkb.store.arrays import read_arrays
 from graphkb.store.lance import Store
 from graphkb.store.manifest import Manifest
+from graphkb.text.table_rows import columns_of
 from graphkb.types import Passage
 
 if TYPE_CHECKING:
     from graphkb.search.graph import GraphIndex
+    from graphkb.search.rerank import Reranker
+    from graphkb.search.selection import Selection
 
 _UNIT_COLUMNS = (
     "id", "human_readable_id", "text", "n_tokens", "document_id", "heading_path", "index",
@@ -38,14 +42,24 @@ class Snapshot:
         root: Path,
         manifest: Manifest,
         settings: Settings,
-        dictionary: Sequence[str],
         output: Path | None = None,
     ) -> None:
         # A named snapshot is laid out like an output folder and stands in for it.
         self.root, self.output = root, output or root / "output"
         self.manifest, self.settings = manifest, settings
-        self.dictionary = tuple(dictionary)
         self.store = Store(self.output, manifest.tables, manifest.folder)
+        self._reranker: tuple[Rerank, Reranker] | None = None
+        # What a filter lets through and the snapshot that it was narrowed from; those made of it.
+        self.selection: Selection | None = None
+        self.narrowed: dict[str, Snapshot] = {}
+        self.whole: Snapshot | None = None
+
+    @cached_property
+    def dictionary(self) -> tuple[str, ...]:
+        """The user's words that this version was indexed with, sorted, whatever the settings say
+        since: a question must be cut into words as the texts were."""
+        own = self.store.where("terms", "origin", ["user"], ("term",))
+        return tuple(sorted(own["term"]))
 
     @cached_property
     def _arrays(self) -> dict[str, Any]:
@@ -72,6 +86,17 @@ class Snapshot:
             return None
         options = options_of_vectors(made_with, self.settings.embed)
         return make_embedder(options, made_with["dimension"])
+
+    @property
+    def reranker(self) -> Reranker:
+        """The reranker of the settings; it remembers how its server wants to be asked."""
+        from graphkb.search.rerank import make_reranker
+
+        options = self.settings.rerank
+        # A copy of this snapshot may have other settings.
+        if self._reranker is None or self._reranker[0] != options:
+            self._reranker = options, make_reranker(self.root, options)
+        return self._reranker[1]
 
     @property
     def outdated_vectors(self) -> str:
@@ -118,6 +143,16 @@ class Snapshot:
         found = self.store.where("documents", "id", ids, _DOCUMENT_COLUMNS)
         return {row["id"]: row for row in found.to_dicts()}
 
+    @cached_property
+    def ages(self) -> dict[str, float]:
+        """Days by which each dated document is older than the newest one, by document id."""
+        from graphkb.search.assemble import document_ages
+
+        rows = self.store.read("documents", ("id", "metadata", "creation_date")).to_dicts()
+        for row in rows:
+            row["metadata"] = json.loads(row["metadata"] or "{}")
+        return document_ages(rows)
+
     def units(self, ids: Iterable[str]) -> list[dict[str, Any]]:
         """Text unit rows by id, in the order of ``ids``, with title and path of their document."""
         wanted = list(dict.fromkeys(ids))
@@ -153,4 +188,5 @@ def passage_of(row: dict[str, Any], score: float) -> Passage:
         page=row["page_start"],
         char_start=row["char_start"],
         char_end=row["char_end"],
+        columns=columns_of(row["text"], row["context"] or ""),
     )

@@ -6,44 +6,47 @@ from pathlib import Path
 
 import polars as pl
 
+from graphkb import __version__
 from graphkb.errors import InputError
 from graphkb.ingest.assemble import document_path
-from graphkb.tables import TABLES
+from graphkb.ingest.records import PAGES_FOR_OCR, SourceFile
+from graphkb.settings import Ocr
+from graphkb.stages.situating import situate_units
+from graphkb.tables import TABLES, content_hash
 from graphkb.types import Refused
 from graphkb.work import Work
+
+File = tuple[SourceFile, str]
+"""A file and the hash of its bytes."""
 
 
 def read_documents(work: Work) -> dict[str, pl.DataFrame]:
     from graphkb.ingest.assemble import assemble_documents
-    from graphkb.ingest.read import file_hash, list_files, read_file, sources_frame
+    from graphkb.ingest.read import file_hash, list_files
 
     options = work.settings.input
-    files = list_files(work.root / options.folder, options)
-    hashes = [file_hash(source) for source in files]
-    old_documents = work.table("documents")
-    kept = _sources_kept(work, [source.path for source in files], hashes)
-    known = set(kept["path"])
-    # What was not read of a file that is kept is said again: it is still missing.
-    work.remarks = {path: said for path, said in work.remarks.items() if path in known}
+    ignored: list[str] = []
+    listed = list_files(work.root / options.folder, options, ignored)
+    files = [(file, file_hash(file)) for file in listed]
+    everything = work.kept("read_documents", "sources")
+    old = _without_unread_pages(without_unparsed(everything), options.ocr)
+    before = set(old.select("path", "file_hash").iter_rows())
+    same = [pair for pair in files if (pair[0].path, pair[1]) in before]
+    new = _not_given_up(work, [pair for pair in files if (pair[0].path, pair[1]) not in before])
+    # What was not read of a file that is as it was is said again: it is still missing.
+    still = {file.path for file, _ in same} | work.given_up.keys()
+    work.remarks = {path: said for path, said in work.remarks.items() if path in still}
     work.refused.extend(Refused(*item) for said in work.remarks.values() for item in said)
-    same = kept.height == work.table("sources").height and len(known) == len(files)
-    if kept.height and same and "removals" not in work.changed:
+    frames = _read(work, new, len(files))
+    is_all = len(same) == everything.select("path", "file_hash").n_unique()
+    if same and is_all and not frames and "removals" not in work.changed:
         return {}
-    frames = [kept] if kept.height else []
-    for done, (source, digest) in enumerate(zip(files, hashes, strict=True)):
-        work.progress("read", done, len(files))
-        if source.path in known:
-            continue
-        reading = read_file(source, options)
-        work.refused.extend(reading.refused)
-        work.warnings.extend(f"{source.path}: {note}" for note in reading.notes)
-        if reading.records:
-            frames.append(sources_frame(source, digest, reading))
-            if reading.refused:
-                work.remarks[source.path] = [[r.where, r.reason] for r in reading.refused]
-        else:
-            work.unread.append((source.path, digest))
-    work.progress("read", len(files), len(files))
+    work.warnings.extend(ignored)
+    old_documents = work.table("documents")
+    kept = _sources_kept(work, same)
+    known = set(kept["path"])
+    frames += [kept] if kept.height else []
+    frames += _read_again(work, [pair for pair in same if pair[0].path not in known], len(files))
     if not frames and not old_documents.height:
         raise InputError(_nothing_to_read(work.root / options.folder, len(files), work.refused))
     columns = [*TABLES["sources"].schema, "text"]
@@ -54,11 +57,11 @@ def read_documents(work: Work) -> dict[str, pl.DataFrame]:
         else pl.DataFrame(schema=schema)
     )
     admitted = without_removals(sources, work.table("removals"))
-    assembled = assemble_documents(admitted)
+    assembled = assemble_documents(admitted, options.duplicates)
     if not assembled.documents.height:
         work.warnings.append("the input folder holds no text: the knowledge base is now empty")
     work.warnings.extend(
-        f"{path}: same content as {kept}, indexed once" for path, kept in assembled.duplicates
+        f"{path}: same content as {first}, indexed once" for path, first in assembled.duplicates
     )
     work.warnings.extend(assembled.warnings)
     work.documents = _document_changes(old_documents, assembled.documents)
@@ -70,17 +73,106 @@ def read_documents(work: Work) -> dict[str, pl.DataFrame]:
     return {"sources": sources.drop("text"), "documents": assembled.documents}
 
 
-def _sources_kept(work: Work, paths: list[str], hashes: list[str]) -> pl.DataFrame:
+def without_unparsed(sources: pl.DataFrame) -> pl.DataFrame:
+    """Sources but for code that was read as plain text and can be parsed by now."""
+    from graphkb.code.languages import BY_SUFFIX, is_installed
+
+    path = pl.when(pl.col("member") == "").then("path").otherwise("member")
+    suffix = path.str.to_lowercase().str.extract(r"(\.[^./]+)$").fill_null("").alias("suffix")
+    plain = sources.filter(pl.col("media_type") == "text/plain").select("path", suffix)
+    plain = plain.filter(pl.col("suffix").is_in(list(BY_SUFFIX)))
+    again = [path for path, ending in plain.iter_rows() if is_installed(BY_SUFFIX[ending].name)]
+    return sources.filter(~pl.col("path").is_in(again)) if again else sources
+
+
+def _without_unread_pages(sources: pl.DataFrame, options: Ocr) -> pl.DataFrame:
+    """Sources but for files with scanned pages that OCR was missing for and can read by now."""
+    from graphkb.ingest.ocr import is_installed
+
+    waiting = sources.filter(pl.col("metadata").str.contains(PAGES_FOR_OCR, literal=True))
+    if not waiting.height or options.enabled == "off" or not is_installed():
+        return sources
+    return sources.filter(~pl.col("path").is_in(waiting["path"].to_list()))
+
+
+def _not_given_up(work: Work, files: list[File]) -> list[File]:
+    """The files without those that the last run gave up and that would be given up again; these
+    are the only ones that stay in ``work.given_up``."""
+    given_up = {} if "read_documents" in work.fresh else work.given_up
+    again = {
+        file.path: given_up[file.path]
+        for file, digest in files
+        if given_up.get(file.path) == _attempt(work, digest)
+    }
+    work.given_up = again
+    work.unread.extend((file.path, digest) for file, digest in files if file.path in again)
+    return [pair for pair in files if pair[0].path not in again]
+
+
+def _attempt(work: Work, digest: str) -> str:
+    """What the same limits of the same program do to the same bytes has the same hash."""
+    options = work.settings.input
+    limits = [str(getattr(options, name)) for name in sorted(options.limits)]
+    return content_hash(digest, *limits, __version__)
+
+
+def _read(work: Work, files: list[File], total: int) -> list[pl.DataFrame]:
+    """The sources of new files; what they refuse is noted."""
+    from graphkb.ingest.isolate import read_files
+    from graphkb.ingest.read import sources_frame
+
+    readings = read_files(
+        [source for source, _ in files],
+        work.settings.input,
+        work.progress,
+        done=total - len(files),
+    )
+    work.progress("read", total, total)
+    frames: list[pl.DataFrame] = []
+    for (source, digest), reading in zip(files, readings, strict=True):
+        work.refused.extend(reading.refused)
+        work.warnings.extend(reading.notes)
+        if reading.records:
+            frames.append(sources_frame(source, digest, reading))
+        else:
+            work.unread.append((source.path, digest))
+        if reading.given_up:
+            work.given_up[source.path] = _attempt(work, digest)
+        if reading.refused and (reading.records or reading.given_up):
+            work.remarks[source.path] = [[item.where, item.reason] for item in reading.refused]
+    return frames
+
+
+def _read_again(work: Work, files: list[File], total: int) -> list[pl.DataFrame]:
+    """The sources of files that are as they were, of which nothing new is to be said."""
+    from graphkb.ingest.isolate import read_files
+    from graphkb.ingest.read import sources_frame
+
+    readings = read_files(
+        [source for source, _ in files],
+        work.settings.input,
+        work.progress,
+        done=total - len(files),
+    )
+    return [
+        sources_frame(source, digest, reading)
+        for (source, digest), reading in zip(files, readings, strict=True)
+        if reading.records
+    ]
+
+
+def _sources_kept(work: Work, files: list[File]) -> pl.DataFrame:
     """Sources, with their texts, of the files that are as the last run read them.
 
     The text of a source is that of its document. A copy was left out and has none here. A copied
-    row has the text of its original; that of a copied file may differ in white space, so it is
-    read again.
+    row and a file of the same bytes have the text of their original; that of another copied file
+    may differ in white space, so it is read again.
     """
     old = work.kept("read_documents", "sources")
     texts = work.table("documents").select(pl.col("path").alias("document"), "content_hash", "text")
     same = pl.DataFrame(
-        {"path": paths, "file_hash": hashes}, schema={"path": pl.String, "file_hash": pl.String}
+        {"path": [file.path for file, _ in files], "file_hash": [digest for _, digest in files]},
+        schema={"path": pl.String, "file_hash": pl.String},
     )
     kept = (
         old.join(same, on=["path", "file_hash"], how="semi")
@@ -88,9 +180,16 @@ def _sources_kept(work: Work, paths: list[str], hashes: list[str]) -> pl.DataFra
         .join(texts.unique(["document", "content_hash"]), ["document", "content_hash"], "left")
         .join(texts.unique("content_hash").drop("document"), on="content_hash", how="left")
     )
-    is_row = pl.col("raw_data").is_not_null()
-    kept = kept.with_columns(text=pl.coalesce("text", pl.when(is_row).then("text_right")))
-    return kept.drop("text_right", "document").filter(
+    bytes_and_text = ["file_hash", "row", "media_type", "content_hash"]
+    by_bytes = (
+        kept.filter(pl.col("text").is_not_null())
+        .select(*bytes_and_text, pl.col("text").alias("text_of_bytes"))
+        .unique(bytes_and_text)
+    )
+    kept = kept.join(by_bytes, on=bytes_and_text, how="left")
+    of_row = pl.when(pl.col("raw_data").is_not_null()).then("text_right")
+    kept = kept.with_columns(text=pl.coalesce("text", of_row, "text_of_bytes"))
+    return kept.drop("text_right", "text_of_bytes", "document").filter(
         pl.col("text").is_not_null().all().over("path")
     )
 
@@ -153,4 +252,4 @@ def cut_documents(work: Work) -> dict[str, pl.DataFrame]:
     work.progress("cut", new.height, new.height)
     order = documents.select(pl.col("id").alias("document_id"), "path").with_row_index("_place")
     units = units.join(order, on="document_id", how="left").sort("_place", "index")
-    return {"text_units": units.drop("_place", "path")}
+    return situate_units(work, units.drop("_place", "path"))

@@ -1,15 +1,16 @@
 """Text units to evidence: names, relationships and claims, by rules, a model, or both.
 
-Every unit has a row in ``extractions``. Under ``llm`` the model reads each unit, and names that
-the rules are sure of are added; under ``hybrid`` it reads the units it is worth most for, and its
-evidence is united with that of the rules. A unit that the model could not read has the evidence
-of the rules, and is asked for again in the next run; one that was cut by the model's limits when
-those are others.
+Every unit has a row in ``extractions``. Units of parsed code have the evidence of the code,
+whatever the method, rows of large tables that of the rules. Under ``llm`` the model reads each
+other unit, and names that the rules are sure of are added; under ``hybrid`` it reads the units it
+is worth most for, and its evidence is united with that of the rules. A unit that the model could
+not read has the evidence of the rules, and is asked for again in the next run; one that was cut
+by the model's limits when those are others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -18,7 +19,9 @@ import polars as pl
 from graphkb.errors import LanguageModelError
 from graphkb.llm.keys import without_secrets
 from graphkb.settings import LanguageModel, Settings, uses_model
+from graphkb.stages.code import METHOD, code_evidence, code_unit_ids
 from graphkb.stages.imported import depends_on_imported, imported_extraction
+from graphkb.stages.sure_names import SureNames
 from graphkb.tables import TABLES
 from graphkb.work import Work
 
@@ -31,9 +34,9 @@ STAGE = "extract_evidence"
 _EVIDENCE = ("mention_evidence", "relationship_evidence", "claim_evidence")
 _WRITTEN = (*_EVIDENCE, "entity_evidence", "extractions")
 _UNFINISHED = ("partial", "failed", "budget")
-#: Types that rules give to what they are not sure is a name.
-_UNSURE = ("TERM", "DOCUMENT")
 _SAMPLE = 200
+# What a row of a large table says its cells and columns tell exactly.
+_NOT_A_ROW = pl.col("kind") != "row"
 #: From so many text units without a single finding the model is to be doubted, not the text.
 _TELLING = 3
 
@@ -89,16 +92,19 @@ def _limits(llm: LanguageModel) -> str:
 def units_to_read(work: Work) -> pl.DataFrame:
     """The text units that the model is asked about when the stage runs now."""
     method = extraction_method(work.settings)
-    imported = imported_extraction(work)
-    due, _ = _due(work, method, _unit_ids(imported))
-    return _worth_asking(work, due, _by_rules(work, due)) if method == "hybrid" else due
+    elsewhere = _unit_ids(imported_extraction(work))
+    due, _ = _due(work, method, pl.concat([elsewhere, code_unit_ids(work)]))
+    if method == "hybrid":
+        return _worth_asking(work, due, _by_rules(work, due))
+    return due.filter(_NOT_A_ROW)
 
 
 def extract_evidence(work: Work) -> Frames:
     method = extraction_method(work.settings)
     imported = imported_extraction(work)
     elsewhere = _unit_ids(imported)
-    due, kept = _due(work, method, elsewhere)
+    of_code = code_unit_ids(work)
+    due, kept = _due(work, method, pl.concat([elsewhere, of_code]))
     work.progress("extract", 0, due.height)
     if method == "offline":
         parts = [_by_rules(work, due, partial(work.progress, "extract"))]
@@ -108,6 +114,7 @@ def extract_evidence(work: Work) -> Frames:
     if imported:
         evidence = _evidence(imported.extraction) | {"entity_evidence": imported.entities}
         parts.append(evidence | {"extractions": _extractions(elsewhere, "imported")})
+    parts.append(code_evidence(work) | {"extractions": _extractions(of_code, METHOD)})
     return {name: _joined(name, work.kept(STAGE, name), kept, parts) for name in _WRITTEN}
 
 
@@ -145,7 +152,7 @@ def _due(work: Work, method: Method, elsewhere: pl.Series) -> tuple[pl.DataFrame
         pl.col("text_unit_id").alias("id"), "method", "status", "reason"
     )
     known = units.join(before, on=columns, how="semi").join(last, on="id")
-    stale = (pl.col("method") == "imported") | _holds_moved_term(work, method)
+    stale = pl.col("method").is_in(["imported", METHOD]) | _holds_moved_term(work, method)
     if method != "offline":
         # A cut unit would be paid for again and cut again, for a word that rules may find in it.
         stale = (stale & (pl.col("status") != "cut")) | _is_unfinished(work)
@@ -199,23 +206,20 @@ def _by_model(
     """Evidence of the due units, the model's before that of the rules, and the ids of the units
     whose rows are kept, with those that got worse."""
     rules: Frames = {}
-    asked = due
+    asked = due.filter(_NOT_A_ROW)
     if method == "hybrid":
         rules = _by_rules(work, due)
         asked = _worth_asking(work, due, rules)
-    readings = _read(work, asked)
+    names = SureNames(asked, work.settings.extract)
+    readings = _read(work, asked, _meanwhile(work, None if method == "hybrid" else names))
     better = _better_before(work, readings)
     readings = [reading for reading in readings if reading.unit.id not in better]
     model = _model_frames(readings, _limits(work.settings.llm))
     if method == "llm":
         usable = {r.unit.id for r in readings if not r.unusable}
         whole = {r.unit.id for r in readings if r.status == "done"} & usable
-        units = asked.filter(~pl.col("id").is_in(list(better)))
-        is_whole = pl.col("id").is_in(list(whole))
-        model["mention_evidence"] = pl.concat(
-            [model["mention_evidence"], _sure_names(work, units.filter(is_whole))]
-        )
-        rules = _by_rules(work, units.filter(~is_whole))
+        model["mention_evidence"] = pl.concat([model["mention_evidence"], names.of(whole)])
+        rules = _by_rules(work, due.filter(~pl.col("id").is_in(list(whole | better))))
     rest = due.filter(~pl.col("id").is_in(asked["id"].implode()))
     others = {name: _without(frame, better) for name, frame in rules.items()}
     others["extractions"] = _extractions(rest["id"], "offline")
@@ -228,11 +232,20 @@ def _worth_asking(work: Work, units: pl.DataFrame, rules: Frames) -> pl.DataFram
     from graphkb.extract.worth import worth_reading
 
     share = work.settings.extract.hybrid_share
+    units = units.filter(_NOT_A_ROW)
     chosen = worth_reading(units, rules["mention_evidence"], share)
     return units.filter(pl.col("id").is_in(chosen.implode()))
 
 
-def _read(work: Work, units: pl.DataFrame) -> list[Reading]:
+def _meanwhile(work: Work, names: SureNames | None) -> Iterator[None]:
+    """What is done while replies are awaited: tables are written, sure names found."""
+    while work.store.write_next():
+        yield
+    if names is not None:
+        yield from names.steps()
+
+
+def _read(work: Work, units: pl.DataFrame, meanwhile: Iterable[None]) -> list[Reading]:
     """The model's reading of each unit. Raises LanguageModelError when it brought nothing for
     any unit of the knowledge base."""
     from graphkb.extract.llm import read_units
@@ -243,7 +256,8 @@ def _read(work: Work, units: pl.DataFrame) -> list[Reading]:
     asked_rows = units.select("id", "text", "context", "language").iter_rows()
     asked = [Unit(unit, text, above or "", code) for unit, text, above, code in asked_rows]
     questions = Questions(work.root, options)
-    readings = read_units(asked, model, questions, options, partial(work.progress, "extract"))
+    progress = partial(work.progress, "extract")
+    readings = read_units(asked, model, questions, options, progress, meanwhile)
     _remark(work, readings)
     done = [reading for reading in readings if reading.status == "done"]
     if len(done) >= _TELLING and not any(reading.found.used for reading in done):
@@ -299,18 +313,6 @@ def _extraction(reading: Reading, limits: str) -> tuple[object, ...]:
         reason = f"{reason} {limits}"
     found = reading.found
     return reading.unit.id, method, reading.status, reason, reading.repaired, found.dropped
-
-
-def _sure_names(work: Work, units: pl.DataFrame) -> pl.DataFrame:
-    """Mentions that rules are sure of, whatever words were mined: typed names and second names.
-    A model leaves some out."""
-    from graphkb.extract.offline import extract_units
-
-    no_terms = TABLES["terms"].empty()
-    options = work.settings.extract.model_copy(update={"claims": False})
-    mentions = extract_units(units, no_terms, options).mentions
-    sure = ~pl.col("type").is_in(_UNSURE) | pl.col("alias_of").is_not_null()
-    return TABLES["mention_evidence"].conform(mentions.filter(sure))
 
 
 def _remark(work: Work, readings: Sequence[Reading]) -> None:

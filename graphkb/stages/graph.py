@@ -10,7 +10,7 @@ from graphkb.tables import TABLES, content_hash
 from graphkb.work import Work
 
 
-def _new_units(work: Work, stage: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+def new_units(work: Work, stage: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Text units that a map stage must run on, and the ids of those whose rows are kept."""
     units = work.table("text_units")
     if stage in work.fresh:
@@ -25,9 +25,9 @@ def mine_terms(work: Work) -> dict[str, pl.DataFrame]:
     from graphkb.extract import terms
 
     work.progress("terms", 0, 0)
-    return {
-        "terms": terms.mine_terms(work.table("text_units"), work.settings.extract, work.dictionary)
-    }
+    code = work.table("code_files")["document_id"].implode()
+    units = work.table("text_units").filter(~pl.col("document_id").is_in(code))
+    return {"terms": terms.mine_terms(units, work.settings.extract, work.dictionary)}
 
 
 def find_communities(work: Work) -> dict[str, pl.DataFrame]:
@@ -53,15 +53,19 @@ def find_communities(work: Work) -> dict[str, pl.DataFrame]:
 
 def tokenize_units(work: Work) -> dict[str, pl.DataFrame]:
     from graphkb.text.segment import search_tokens
+    from graphkb.text.table_rows import indexed_text
 
-    new, kept = _new_units(work, "tokenize_units")
+    new, kept = new_units(work, "tokenize_units")
     work.progress("tokens", 0, new.height)
     tokens = [
-        " ".join(search_tokens(f"{context}\n{text}", work.dictionary))
-        for context, text in zip(new["context"], new["text"], strict=True)
+        " ".join(search_tokens(indexed_text(*row), work.dictionary))
+        for row in new.select("context", "text", "kind").iter_rows()
     ]
     work.progress("tokens", new.height, new.height)
     made = pl.DataFrame({"id": new["id"], "tokens": tokens}, schema=TABLES["search_texts"].schema)
+    if "tokenize_units" in work.fresh:
+        # Also where no row differs the full-text index may have to be another (text.stemming).
+        work.changed.add("search_texts")
     old = work.kept("tokenize_units", "search_texts").join(kept, on="id", how="semi")
     return {"search_texts": pl.concat([old, made])}
 

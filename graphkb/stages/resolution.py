@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from graphkb.settings import uses_model
+from graphkb.stages.code import code_names
 from graphkb.tables import TABLES
 from graphkb.work import Work
 
@@ -75,6 +76,7 @@ def _resolve(
         work.table("text_units"),
         entity_evidence=work.table("entity_evidence"),
         decisions=work.table("decisions"),
+        exact=code_names(work),
         judged=judge,
         shorten=merger or select_descriptions,
         max_tokens=settings.describe.max_tokens,

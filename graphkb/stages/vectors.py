@@ -13,8 +13,10 @@ import polars as pl
 
 from graphkb.embed import Embedder, Vectors, make_embedder
 from graphkb.embed.cache import VectorCache, vector_key
+from graphkb.embed.prefixes import passage_prefix
 from graphkb.errors import EmbeddingError
 from graphkb.tables import TABLES, content_hash
+from graphkb.text.table_rows import indexed_text
 from graphkb.text.tokens import truncate_tokens
 from graphkb.work import Stage, Work
 
@@ -26,7 +28,8 @@ def _model_of_vectors(work: Work) -> tuple[str, ...]:
     options = work.settings.embed
     if options.provider == "builtin":
         return ("builtin",)
-    return (options.provider, options.model, options.passage_prefix)
+    prefix = passage_prefix(options.passage_prefix, options.model)
+    return (options.provider, options.model, prefix)
 
 
 EMBED = Stage(
@@ -35,10 +38,10 @@ EMBED = Stage(
 
 
 def _passages(work: Work, units: pl.DataFrame) -> pl.DataFrame:
-    """What is embedded for each text unit: its context, a line end, its text, not longer than
+    """What is embedded for each text unit: the text it is found by, not longer than
     ``embed.max_text_tokens``; its hash; and whether it was ``shortened``."""
     limit = work.settings.embed.max_text_tokens
-    whole = [f"{c}\n{t}" if c else t for c, t in zip(units["context"], units["text"], strict=True)]
+    whole = [indexed_text(*row) for row in units.select("context", "text", "kind").iter_rows()]
     # No token is shorter than a byte, so most texts need no counting.
     cut = [
         truncate_tokens(text, limit) if limit and len(text.encode()) > limit else text
@@ -99,7 +102,7 @@ def passages_to_embed(work: Work, new: pl.DataFrame, kept: pl.DataFrame) -> list
     passages = _passages(work, kept).join(_reusable(work), on=["id", "text_hash"], how="anti")
     missing = pl.concat([_passages(work, new), passages])
     embedder = make_embedder(options)
-    texts = {vector_key(embedder, options.passage_prefix, t): t for t in missing["passage"]}
+    texts = {vector_key(embedder, embedder.passage_prefix, t): t for t in missing["passage"]}
     if (work.root / "cache" / VectorCache.file_name).is_file():
         with closing(VectorCache(work.root / "cache")) as cache:
             known = cache.get(list(texts))
@@ -152,7 +155,7 @@ def embed_units(work: Work) -> bool:
         "dimension": dimension,
         "fingerprint": EMBED.fingerprint(work),
         "base_url": work.settings.embed.base_url,
-        "query_prefix": work.settings.embed.query_prefix,
+        "query_prefix": embedder.query_prefix,
     }
     return True
 
@@ -170,7 +173,7 @@ class _Filling:
 
     def vectors_of(self, passages: pl.DataFrame) -> pl.DataFrame:
         """id, text_hash, language and vector of the passages that have one."""
-        prefix = self._work.settings.embed.passage_prefix
+        prefix = self._embedder.passage_prefix
         keys = [vector_key(self._embedder, prefix, text) for text in passages["passage"]]
         texts = dict(zip(keys, passages["passage"], strict=True))
         self._ids.update(zip(passages["id"], keys, strict=True))

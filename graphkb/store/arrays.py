@@ -46,7 +46,10 @@ def read_arrays(output: Path, relative: str) -> dict[str, NDArray[Any]]:
             if path.suffix == ".npy":
                 # numpy cannot map an empty array.
                 small = path.stat().st_size < 4096
-                arrays[path.stem] = np.load(path, mmap_mode=None if small else "r")
+                mapped = np.load(path, mmap_mode=None if small else "r")
+                # Plain views of the mapped memory: numpy.memmap makes every slice five times as
+                # slow, and a question takes a thousand of them.
+                arrays[path.stem] = np.asarray(mapped)
     except (OSError, ValueError) as error:
         raise StoreError(
             f"{folder}: the graph arrays cannot be read ({error}); "

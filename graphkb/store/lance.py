@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ import polars as pl
 
 from graphkb.errors import StoreError
 from graphkb.store.arrow import from_arrow, to_arrow
+from graphkb.store.database import connect
+from graphkb.store.exact import ExactVectors
 from graphkb.tables import TABLES, Table
 
 if TYPE_CHECKING:
@@ -31,6 +33,15 @@ _REWRITE_SHARE = 0.3
 SCALAR_INDEX_ROWS = 10_000
 VECTOR_INDEX_ROWS = 20_000
 
+# Below these sizes vectors are held in memory and compared one and all.
+_EXACT_BYTES = 128_000_000
+# The index compares vectors in 8 bits: of so many times the hits that are wanted the true
+# distances are computed. So many candidates are followed through its graph, at least.
+_REFINED, _LEAST_EF = 2, 100
+# Tables of so many rows are held in memory by who looks rows up in them more than once: a
+# look-up costs 0.1 ms there and 5 ms in the store.
+_KEPT_ROWS = 20_000
+
 # Before a commit no version may go, however old: the last manifest still names it.
 _FOREVER = timedelta(days=36_500)
 # Lance drops versions by age. What is needed is this much older than what may go, so that
@@ -40,6 +51,9 @@ _MARGIN = timedelta(seconds=1)
 _MOST_FRAGMENTS = 16
 
 _RUST_PLACE = re.compile(r", /\S+\.rs:\d+")
+
+# Tables with a full-text index over their column tokens, and the column of the text unit.
+_FULL_TEXT = {"search_texts": "id", "questions": "text_unit_id"}
 
 _SCALAR_INDEXES: dict[str, tuple[str, ...]] = {
     "documents": ("id",),
@@ -79,17 +93,30 @@ class Store:
         self.output = output
         self.folder = folder
         self.path = output / folder
-        self.tables = dict(tables)
+        self._tables = dict(tables)
+        self._later: dict[str, Callable[[], None]] = {}
         self._opened: dict[str, tuple[int, Any]] = {}
+        self._kept: dict[tuple[str, str, tuple[str, ...]], _Kept] = {}
+        self._exact: dict[int, ExactVectors] = {}
         self._database: lancedb.DBConnection | None = None
+
+    @property
+    def tables(self) -> dict[str, int]:
+        """Pinned versions by table, when all that was put off is written."""
+        while self._later:
+            self.write_next()
+        return self._tables
+
+    def write_next(self) -> bool:
+        """Write one of the tables that :meth:`write` put off; False when none is left."""
+        name = next(iter(self._later), None)
+        if name is not None:
+            self._later.pop(name)()
+        return name is not None
 
     def _connect(self) -> lancedb.DBConnection:
         if self._database is None:
-            # LanceDB's Rust side warns on standard error about its own future API.
-            os.environ.setdefault("LANCEDB_LOG", "error")
-            import lancedb
-
-            self._database = lancedb.connect(str(self.path), read_consistency_interval=timedelta(0))
+            self._database = connect(self.path)
         return self._database
 
     def open(self, name: str) -> Any:
@@ -106,7 +133,7 @@ class Store:
 
     def has(self, name: str) -> bool:
         """True when the table exists in this version."""
-        return name in self.tables
+        return name in self._tables or name in self._later
 
     def count(self, name: str) -> int:
         """Rows of a table; 0 when it does not exist."""
@@ -130,18 +157,37 @@ class Store:
         selected = list(columns or TABLES[name].schema)
         if not wanted or not self.has(name):
             return TABLES[name].empty().select(selected)
+        kept = self._kept_rows(name, column, tuple(selected))
+        if kept is not None:
+            return kept.rows(wanted)
         with _explained(self.path, name):
             query = self.open(name).search().where(f"{column} IN {quoted(wanted)}")
             return from_arrow(query.select(selected).limit(None).to_arrow())
+
+    def _kept_rows(self, name: str, column: str, columns: tuple[str, ...]) -> _Kept | None:
+        """The table in memory from the second look-up on, where it is small."""
+        version = self.tables[name]
+        key = (name, column, columns)
+        known = self._kept.get(key)
+        if known is None or known.version != version:
+            self._kept[key] = _Kept(version, column, self.count(name) <= _KEPT_ROWS)
+            return None
+        if known.small and known.frame is None:
+            known.keep(self.read(name, list(dict.fromkeys((*columns, column)))), columns)
+        return known if known.small else None
 
     def where_numbers(
         self, name: str, column: str, values: Iterable[int], columns: Sequence[str] | None = None
     ) -> pl.DataFrame:
         """Rows whose integer ``column`` is one of ``values``, in no particular order."""
-        wanted = [str(value) for value in dict.fromkeys(values)]
+        numbers = list(dict.fromkeys(values))
+        wanted = [str(value) for value in numbers]
         selected = list(columns or TABLES[name].schema)
         if not wanted or not self.has(name):
             return TABLES[name].empty().select(selected)
+        kept = self._kept_rows(name, column, tuple(selected))
+        if kept is not None:
+            return kept.rows(numbers)
         with _explained(self.path, name):
             clause = f"{column} IN {_literals(TABLES[name], column, wanted)}"
             return from_arrow(
@@ -154,8 +200,12 @@ class Store:
         frame: pl.DataFrame,
         dimension: int | None = None,
         old: pl.DataFrame | None = None,
+        later: bool = False,
     ) -> bool:
         """Make the stored table equal ``frame``; True when anything changed.
+
+        With ``later`` a table that is not there yet is written when the store is looked into
+        next, or by :meth:`write_next`.
 
         Only groups of rows (one id, or one text unit) that differ are deleted and added. ``old``
         is what :meth:`read` gives, for those who have it already.
@@ -163,7 +213,10 @@ class Store:
         table = TABLES[name]
         frame = table.conform(frame)
         if not self.has(name):
-            self._overwrite(name, frame, dimension)
+            if later:
+                self._later[name] = partial(self._overwrite, name, frame, dimension)
+            else:
+                self._overwrite(name, frame, dimension)
             return True
         old = self.read(name) if old is None else old
         removed, added = changed_groups(table, old, frame)
@@ -201,30 +254,40 @@ class Store:
             self._pin(name, live)
 
     def _pin(self, name: str, live: Any) -> None:
-        self.tables[name] = int(live.version)
+        self._tables[name] = int(live.version)
         self._opened.pop(name, None)
 
-    def index(self, name: str) -> None:
-        """Build the indexes a table needs at its size, where they are not there yet."""
+    def index(self, name: str, stemming: bool = False) -> None:
+        """Build the indexes a table needs at its size, where they are not there yet.
+
+        With ``stemming`` full text is found by the stems of English words. The index remembers
+        that, so a question is always looked up the way its version was indexed.
+        """
         from lancedb.index import FTS, BTree, HnswSq
 
         live = self._writable(name)
         rows = live.count_rows()
         have = {column for entry in live.list_indices() for column in entry.columns}
         with _explained(self.path, name):
-            if name == "search_texts" and rows and "tokens" not in have:
+            wanted = "tokens_stemmed" if stemming else "tokens_whole"
+            names = {entry.name for entry in live.list_indices()}
+            if name in _FULL_TEXT and rows and wanted not in names:
                 live.create_index(
                     "tokens",
                     config=FTS(
                         base_tokenizer="whitespace",
+                        language="English",
                         lower_case=False,
-                        stem=False,
+                        stem=stemming,
                         remove_stop_words=False,
                         ascii_folding=False,
                         with_position=False,
                         max_token_length=200,
                     ),
+                    name=wanted,
                 )
+                for old in names & {"tokens_stemmed", "tokens_whole"}:
+                    live.drop_index(old)
             if name == "vectors" and rows >= VECTOR_INDEX_ROWS and "vector" not in have:
                 live.create_index("vector", config=HnswSq(distance_type="dot"))
             if rows >= SCALAR_INDEX_ROWS:
@@ -243,46 +306,97 @@ class Store:
             width = live.schema.field("vector").type.list_size if "vector" in columns else 0
         for column in columns:
             if column == "tokens":
-                self.search_text(["?"], 1)
+                self.search_text(["?"], 1, name)
             elif column == "vector":
-                self.search_vector(np.ones(width, np.float32), 1)
+                self._search_stored(np.ones(width, np.float32), 1, None)
             else:
-                self.where(name, column, ["?"], [column])
+                with _explained(self.path, name):
+                    live.search().where(f"{column} IN ('?')").select([column]).limit(1).to_arrow()
         return columns
 
-    def search_text(self, tokens: Sequence[str], limit: int) -> list[tuple[str, float]]:
-        """Text unit ids by BM25 over ``tokens`` (any of them), best first, ties by id."""
-        if not tokens or not self.count("search_texts"):
+    def search_text(
+        self, tokens: Sequence[str], limit: int, name: str = "search_texts"
+    ) -> list[tuple[str, float]]:
+        """Text unit ids by BM25 over ``tokens`` (any of them), best first, ties by id.
+
+        In the table ``questions`` a text unit stands where its best question stands.
+        """
+        if not tokens or not self.count(name):
             return []
+        key = _FULL_TEXT[name]
         from lancedb.query import MatchQuery
 
         query = MatchQuery(" ".join(tokens), "tokens")  # type: ignore[call-arg]
-        with _explained(self.path, "search_texts"):
-            found = (
-                self.open("search_texts")
-                .search(query, query_type="fts")
-                .select(["id", "_score"])
-                .limit(limit)
-                .to_arrow()
-            )
-        pairs = zip(found["id"].to_pylist(), found["_score"].to_pylist(), strict=True)
-        return sorted(((i, float(s)) for i, s in pairs if s > 0), key=lambda p: (-p[1], p[0]))
+        with _explained(self.path, name):
+            asked = self.open(name).search(query, query_type="fts")
+            if clause := self._narrowing(key):
+                asked = asked.where(clause, prefilter=True)
+            found = asked.select([key, "_score"]).limit(limit).to_arrow()
+        best: dict[str, float] = {}
+        for unit_id, score in zip(found[key].to_pylist(), found["_score"].to_pylist(), strict=True):
+            if score > 0:
+                best[unit_id] = max(best.get(unit_id, 0.0), float(score))
+        return sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
 
     def search_vector(
         self, vector: np.ndarray, limit: int, language: str | None = None
     ) -> list[tuple[str, float]]:
         """Text unit ids by cosine similarity (vectors have unit length), best first, ties by id;
-        only those in ``language`` when it is given."""
+        only those in ``language`` when it is given.
+
+        Exact where the vectors are few; among :data:`VECTOR_INDEX_ROWS` and more by the index.
+        """
         if not self.count("vectors"):
             return []
+        exact = self._exact_vectors()
+        if exact is not None:
+            return exact.search(vector, limit, language, self._among)
+        return self._search_stored(vector, limit, language)
+
+    @property
+    def _among(self) -> Set[str] | None:
+        """The text units that searches give; None for all."""
+        return None
+
+    def _exact_vectors(self) -> ExactVectors | None:
+        """The vectors in memory where they are few, read at first use."""
+        version = self.tables["vectors"]
+        known = self._exact.get(version)
+        if known is None:
+            live = self.open("vectors")
+            with _explained(self.path, "vectors"):
+                rows, width = live.count_rows(), live.schema.field("vector").type.list_size
+                if rows >= VECTOR_INDEX_ROWS or 4 * rows * width > _EXACT_BYTES:
+                    return None
+                found = live.search().select(["id", "language", "vector"]).limit(None).to_arrow()
+            vectors = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+            known = ExactVectors(
+                found["id"].to_pylist(), found["language"].to_pylist(), vectors.reshape(-1, width)
+            )
+            self._exact.clear()
+            self._exact[version] = known
+        return known
+
+    def _search_stored(
+        self, vector: np.ndarray, limit: int, language: str | None
+    ) -> list[tuple[str, float]]:
         with _explained(self.path, "vectors"):
             query = self.open("vectors").search(vector.astype(np.float32)).distance_type("dot")
-            if language is not None:
-                query = query.where(f"language IN {quoted([language])}", prefilter=True)
+            # Without an index both say nothing.
+            query = query.refine_factor(_REFINED).ef(max(_LEAST_EF, _REFINED * limit))
+            clauses = [f"language IN {quoted([language])}"] if language is not None else []
+            if narrowing := self._narrowing("id"):
+                clauses.append(narrowing)
+            if clauses:
+                query = query.where(" AND ".join(clauses), prefilter=True)
             found = query.select(["id", "_distance"]).limit(limit).to_arrow()
         pairs = zip(found["id"].to_pylist(), found["_distance"].to_pylist(), strict=True)
         # Lance reports the dot distance as 1 - dot product.
         return sorted(((i, 1.0 - float(d)) for i, d in pairs), key=lambda p: (-p[1], p[0]))
+
+    def _narrowing(self, column: str) -> str:
+        """SQL that lets only some text units through, named in ``column``; empty for all."""
+        return ""
 
     def compact(self, name: str) -> bool:
         """Join a table's small pieces and drop deleted rows for good; True when that moved the
@@ -323,6 +437,27 @@ class Store:
             name: sum(f.stat().st_size for f in (base / f"{name}.lance").rglob("*") if f.is_file())
             for name in sorted(self.tables)
         }
+
+
+class _Kept:
+    """A table of one version in memory, by one column; ``frame`` is None until it is read."""
+
+    def __init__(self, version: int, column: str, small: bool) -> None:
+        self.version, self.column, self.small = version, column, small
+        self.frame: pl.DataFrame | None = None
+        self._places: dict[Any, list[int]] = {}
+
+    def keep(self, frame: pl.DataFrame, columns: Sequence[str]) -> None:
+        places: dict[Any, list[int]] = {}
+        for place, value in enumerate(frame[self.column].to_list()):
+            places.setdefault(value, []).append(place)
+        # The frame last: other threads look rows up as soon as it is there.
+        self._places = places
+        self.frame = frame.select(columns)
+
+    def rows(self, wanted: Iterable[Any]) -> pl.DataFrame:
+        assert self.frame is not None
+        return self.frame[[place for value in wanted for place in self._places.get(value, ())]]
 
 
 def _pieces(live: Any) -> int:

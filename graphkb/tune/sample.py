@@ -77,4 +77,6 @@ def _documents(root: Path, settings: Settings, progress: Progress) -> pl.DataFra
     last = read_manifest(output)
     store = Store(output, last.tables, last.folder) if last else Store(output, {})
     work = Work(root, settings, store, progress, read_dictionary(root, settings))
+    if last:
+        work.remember(last.notes)
     return read_documents(work).get("documents", work.table("documents"))

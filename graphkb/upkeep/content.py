@@ -42,6 +42,7 @@ REFERENCES = (
     ("community_reports", "parent", "communities", "community"),
     ("community_reports", "children", "communities", "community"),
     ("search_texts", "id", "text_units", "id"),
+    ("questions", "text_unit_id", "text_units", "id"),
     ("vectors", "id", "text_units", "id"),
 )  # fmt: skip
 # The other way round: every row there has one here.
@@ -196,5 +197,6 @@ def check_indexes(case: Case) -> Found:
 
 
 def _build_index(case: Case, name: str) -> str:
-    case.store.index(name)
+    text = case.manifest.notes.get("settings", {}).get("text", {})
+    case.store.index(name, bool(text.get("stemming")))
     return "built"

@@ -12,7 +12,7 @@ from graphkb.view.wording import EN, Wording, wording
 
 _REFERENCE = re.compile(r"\[(\d+)\]")
 
-_STYLE = (
+STYLE = (
     "<style>"
     ".graphkb{max-width:48em;line-height:1.5}"
     ".graphkb .text{white-space:pre-wrap}"
@@ -142,7 +142,7 @@ def answer_html(answer: Answer) -> str:
         count = f"{sources_title(answer)} ({len(answer.citations)})"
         sources = f"<details open><summary>{count}</summary>{sources}</details>"
     return (
-        f'{_STYLE}<div class="graphkb"><div class="text">{text}</div>{sources}{_doubts(answer)}'
+        f'{STYLE}<div class="graphkb"><div class="text">{text}</div>{sources}{_doubts(answer)}'
         f'<div class="dim">{html.escape(closing_line(answer))}</div></div>'
     )
 
@@ -165,7 +165,7 @@ def _source_html(prefix: str, citation: Citation, words: Wording) -> str:
 def hits_html(hits: Sequence[Hit]) -> str:
     """Hits for a notebook: one line each with score and legs, the text behind it."""
     rows = "".join(_hit_html(hit) for hit in hits) or '<div class="dim">no hits</div>'
-    return f'{_STYLE}<div class="graphkb">{rows}</div>'
+    return f'{STYLE}<div class="graphkb">{rows}</div>'
 
 
 def _hit_html(hit: Hit) -> str:

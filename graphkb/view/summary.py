@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from graphkb.ingest.sizes import SHORT
 from graphkb.types import IndexResult, Refused, StepUsage
 from graphkb.view.answer import price_text
 from graphkb.view.terminal import one_line
@@ -35,6 +36,7 @@ def index_lines(result: IndexResult, verbose: bool = False) -> list[str]:
     change = f"{result.added} added, {result.changed} changed, {result.removed} removed"
     seconds = sum(result.seconds.values())
     lines = [f"version {result.version}: {change} in {seconds:.1f} s", counts_line(result.counts)]
+    lines += size_lines(result.unit_sizes)
     if result.reused and (result.added or result.changed or result.removed):
         kept = ", ".join(f"{_percent(share)} of {what}" for what, share in result.reused.items())
         lines.append(f"kept as they were: {kept}")
@@ -46,6 +48,20 @@ def index_lines(result: IndexResult, verbose: bool = False) -> list[str]:
         *refused_lines(result.refused),
         *incomplete_lines(result.incomplete),
     ]
+
+
+def size_lines(sizes: Mapping[str, Any]) -> list[str]:
+    """How large text units are, by kind where there are several, and how many stand out."""
+    if not sizes.get("count"):
+        return []
+    kinds = [f"{kind} {facts['count']:,}" for kind, facts in sizes["kinds"].items()]
+    of_kinds = f" ({', '.join(kinds)})" if len(kinds) > 1 else ""
+    line = f"unit sizes: median {sizes['median']:,}, longest {sizes['longest']:,} tokens{of_kinds}"
+    if sizes["short"]:
+        line += f"; {sizes['short']:,} below {SHORT} tokens"
+    if sizes["cut"]:
+        line += f"; {sizes['cut']:,} cut inside a sentence at chunks.size"
+    return [line]
 
 
 def usage_lines(steps: Sequence[StepUsage]) -> list[str]:
@@ -129,6 +145,7 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
         "root": status["root"],
         "version": f"{status['version']}, committed {status['committed_at']}",
         "holds": counts_line(status),
+        "units": " ".join(size_lines(status["unit_sizes"])).removeprefix("unit sizes: ") or "none",
         "model": status["language_model"] or "none",
         "read by": _read_by(status["extracted"]),
         "embedding": status["embedding_model"] or "none",
@@ -153,7 +170,10 @@ def _read_by(extracted: Mapping[str, int]) -> str:
     >>> _read_by({"llm": 3, "cut": 1})
     "the model 3 text units; cut by the model's limits 1 (llm.max_tokens, llm.context_tokens)"
     """
-    words = {"llm": "the model", "imported": "GraphRAG's model", "offline": "offline extraction"}
+    words = {
+        "llm": "the model", "imported": "GraphRAG's model", "code": "the parser of code",
+        "offline": "offline extraction",
+    }  # fmt: skip
     counts = [(what, extracted[name]) for name, what in words.items() if extracted.get(name)]
     if not counts:
         return "none"

@@ -167,9 +167,17 @@ def test_a_record_in_a_description_is_no_record() -> None:
 
 
 def test_json_without_the_lists_and_other_text_are_refused() -> None:
-    for reply in ("{}", '{"answer": 42}', "PWNED", "", "entities: none that I can see"):
+    for reply in ('{"answer": 42}', '[["", 0]]', "PWNED", "", "entities: none that I can see"):
         with pytest.raises(ValueError):
             parse_reply(reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["{}", "[]", "[[]]", '{"result": []}', '{"结果": {"数据": []}}', "```json\n[]\n```", "\n{ }\n"],
+)
+def test_json_of_nothing_says_that_there_is_nothing(reply: str) -> None:
+    assert len(parse_reply(reply)) == 0
 
 
 @pytest.mark.parametrize(

@@ -82,14 +82,14 @@ def test_the_same_bytes_in_every_process():
         "from graphkb.ingest.read import *; from graphkb.ingest.assemble import *\n"
         "from graphkb.ingest.chunk import cut_documents\n"
         "from graphkb.settings import Chunks, Input\n"
-        "files = list_files(Path(sys.argv[1]), Input())\n"
+        "files = list_files(Path(sys.argv[1]), Input(include=sys.argv[2:]))\n"
         "frames = [sources_frame(f, file_hash(f), read_file(f, Input())) for f in files]\n"
         "documents = assemble_documents(pl.concat(frames)).documents\n"
         "print(documents.write_json(), cut_documents(documents, Chunks()).write_json())\n"
     )
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", code, str(CASES)],
+            [sys.executable, "-c", code, str(CASES), "text/", "csv/", "enc/", "json/", "*.docx"],
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8"},
             cwd=Path(__file__).parents[2],
             capture_output=True,

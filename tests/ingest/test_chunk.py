@@ -71,32 +71,6 @@ def test_case_a09_special_tokens_are_ordinary_text():
     assert text == "Ada <|endoftext|> Lin"
 
 
-def test_case_c09_table_parts_are_valid_tables_with_their_context():
-    text = (CASES / "table/two_header_rows.md").read_text("utf-8")
-    header = "| Group | Q1 | Q2 |\n| | Jan-Mar | Apr-Jun |\n|---|---|---|"
-    units = cut(text, title="Sales", size=120, overlap=20)
-    assert units.height > 5
-    assert set(units["kind"]) == {"table"}
-    first, *others = units.iter_rows(named=True)
-    assert first["text"].startswith(header + "\n| Line 0")
-    assert first["context"] == "Sales"
-    rows = first["text"].split("\n")[3:]
-    for unit in others:
-        assert unit["context"] == f"Sales\n{header}"
-        assert unit["n_tokens"] + count_tokens(header) <= 120
-        rows += unit["text"].split("\n")
-    assert rows == text.strip().split("\n")[3:]
-
-
-def test_case_c07_a_long_table_under_a_heading():
-    text = (CASES / "table/long_table.md").read_text("utf-8") * 3
-    units = cut(text, title="库存表", size=400)
-    assert units["n_tokens"].max() <= 400
-    assert units["text"][0].startswith("# 库存表\n\n| 编号 | 设备")
-    assert units["context"][1] == "库存表\n| 编号 | 设备 | 数量 | 单价(元) |\n|---|---|---|---|"
-    assert all(text.startswith("|") for text in units["text"] if not text.startswith("#"))
-
-
 def test_sections_give_their_path_and_small_ones_go_together():
     body = "Ada Lin leads the project in Riverton. " * 132
     text = f"# Manual\n\n## A\n\n{body}\n\n## B\n\nshort\n\n## C\n\nshort\n\n# Other\n\n{body}"
@@ -106,6 +80,50 @@ def test_sections_give_their_path_and_small_ones_go_together():
     assert units["text"][0].startswith("# Manual\n\n## A\n")
     assert units["text"][1] == "## B\n\nshort\n\n## C\n\nshort"
     assert cut(text, context="none")["context"].to_list() == ["", "", ""]
+
+
+def test_parents_are_neighbours_under_one_heading_within_their_size():
+    body = "Ada Lin leads the project in Riverton. " * 40
+    text = f"# M\n\n## A\n\n{body}\n\n## B\n\n{body}\n\n# N\n\n## C\n\n{body}"
+    assert cut(text, size=200)["parent_id"].to_list() == [None] * cut(text, size=200).height
+    units = cut(text, size=200, overlap=0, parents=800)
+    parents = units.group_by("parent_id", maintain_order=True).agg(
+        pl.col("n_tokens").sum(), pl.col("index"), pl.col("heading_path").list.first().n_unique()
+    )
+    assert parents.height == 2
+    assert parents["n_tokens"].max() <= 800
+    assert parents["heading_path"].to_list() == [1, 1]
+    assert parents["index"].explode().to_list() == list(range(units.height))
+    assert cut(text, size=200, overlap=0, parents=200)["parent_id"].n_unique() == units.height
+
+
+@pytest.mark.parametrize("text", ["第一页的内容。" * 9, "# 标题\n\n" + "第一页的内容。" * 9])
+def test_by_page_no_unit_reaches_over_a_page(text):
+    second = "Second page. " * 8 + "\n\n| a | b |\n|---|---|\n| x | 1 |\n"
+    starts = (0, len(text), len(text) + len(second))
+    units = cut(text + second + "Third page.", page_starts=starts, by_page=True)
+    assert units["page_start"].to_list() == units["page_end"].to_list() == [1, 2, 3]
+    headings = units["heading_path"].to_list()
+    assert headings == ([["标题"]] * 3 if text.startswith("#") else [[]] * 3)
+    whole = cut(text + second + "Third page.", page_starts=starts)
+    assert (whole.height, whole["page_end"].to_list()) == (1, [3])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": 100, "overlap": 100}, "overlap 100 must be smaller than size 100"),
+        ({"size": 100, "overlap": 150}, "overlap 150 must be smaller than size 100"),
+        ({"size": 0, "overlap": 0}, "greater than or equal to 1"),
+        ({"size": -5, "overlap": 0}, "greater than or equal to 1"),
+        ({"size": 100, "overlap": -1}, "greater than or equal to 0"),
+        ({"size": 100, "overlap": 0, "parents": 50},
+         "parents 50 must be 0 or not be smaller than size 100"),
+    ],
+)  # fmt: skip
+def test_case_c01_sizes_that_do_not_fit_are_errors_with_both_values(options, message):
+    with pytest.raises(ValueError, match=message):
+        Chunks(**options)
 
 
 def test_headings_inside_code_are_code_and_code_is_kept_whole():

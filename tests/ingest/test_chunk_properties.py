@@ -32,8 +32,8 @@ def frame(text: str, media_type: str = "text/markdown", title: str = "T") -> pl.
     return pl.DataFrame([{**row, "page_starts": []}])
 
 
-def cut(text: str, media_type: str = "text/markdown", size: int = 1200, overlap: int = 100):
-    return cut_documents(frame(text, media_type), Chunks(size=size, overlap=overlap))
+def cut(text: str, media_type: str = "text/markdown", size: int = 1200, overlap: int = 100, **more):
+    return cut_documents(frame(text, media_type), Chunks(size=size, overlap=overlap, **more))
 
 
 def clean(text: str) -> str:
@@ -65,6 +65,22 @@ def test_units_cover_the_text_within_the_limit(text, media_type, limit):
     assert missed == []
     assert units["id"].n_unique() == units.height
     assert units.schema == TABLES["text_units"].schema
+
+
+@settings(max_examples=100, deadline=None)
+@given(texts, limits, st.integers(1, 5), st.lists(st.integers(0, 400), max_size=4))
+def test_rows_and_pages_lose_nothing(text, limit, table_rows, pages):
+    text = clean(text)
+    starts = sorted({0, *(at for at in pages if at < len(text))})
+    row = frame(text).with_columns(pl.Series("page_starts", [starts]))
+    options = Chunks(
+        size=limit[0], overlap=0, table_rows=table_rows, by_page=True, parents=limit[0]
+    )
+    units = cut_documents(row, options)
+    assert "".join("".join(units["text"]).split()) == "".join(text.split())
+    assert units["n_tokens"].max() is None or units["n_tokens"].max() <= limit[0]
+    over = units.filter(pl.col("page_start") != pl.col("page_end"))
+    assert "prose" not in over.filter(~pl.col("text").str.contains("[|`~]"))["kind"]
 
 
 @settings(max_examples=100, deadline=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -46,6 +46,31 @@ def test_replies_come_in_the_order_of_the_prompts_and_told_in_the_callers_thread
     assert threads == {threading.get_ident()}
     assert sorted(places) == list(range(40))
     assert places != sorted(places)
+
+
+def test_other_work_is_done_in_steps_while_replies_are_awaited_and_the_rest_is_left(
+    server: ModelServer, make: Make
+) -> None:
+    def play(body: dict[str, Any]) -> Answer:
+        time.sleep(0.05)
+        return said("好")
+
+    server.play = play
+    done: list[int] = []
+
+    def work() -> Iterator[None]:
+        for step in range(100_000):
+            time.sleep(0.002)
+            done.append(step)
+            yield
+
+    steps = work()
+    model = make(concurrency=2)
+    outcomes = model.ask_many([ask(str(place)) for place in range(8)], plain, meanwhile=steps)
+    assert [outcome.value for outcome in outcomes] == ["好"] * 8  # type: ignore[union-attr]
+    assert 10 < len(done) < 1_000
+    next(steps)
+    assert done == list(range(len(done)))
 
 
 def test_no_more_calls_are_in_flight_than_allowed(server: ModelServer, make: Make) -> None:

@@ -11,7 +11,7 @@ import pytest
 from model_cases import ask, case, error
 from model_server import Answer, ModelServer, Raw, said
 
-from graphkb.errors import ModelFailure
+from graphkb.errors import ModelFailure, ModelUnusableError
 from graphkb.llm.model import Model, Said, plain
 
 Make = Callable[..., Model]
@@ -75,6 +75,33 @@ def test_a_hung_server_is_given_its_time_and_asked_again(server: ModelServer, ma
     model = make(timeout=0.1)
     assert model.ask(ask(), plain).value == "late"
     assert model.usage()[0].retries == 1
+
+
+def test_a_server_that_hangs_from_the_first_call_on_ends_the_run_after_three_time_outs(
+    server: ModelServer, make: Make
+) -> None:
+    def play(body: dict[str, Any]) -> Answer:
+        time.sleep(0.3)
+        return said("late")
+
+    server.play = play
+    with pytest.raises(ModelUnusableError) as told:
+        make(timeout=0.1, concurrency=4).ask_many([ask(str(n)) for n in range(20)], plain)
+    assert len(server.requests) == 3
+    assert f"{server.url}: no reply within 0.1 s (llm.timeout)" in str(told.value)
+    assert "hangs" in str(told.value)
+
+
+def test_a_server_that_answered_once_is_tried_to_the_end(server: ModelServer, make: Make) -> None:
+    def play(body: dict[str, Any]) -> Answer:
+        if len(server.requests) > 1:
+            time.sleep(0.3)
+        return said("ok")
+
+    server.play = play
+    model = make(timeout=0.1, max_retries=4)
+    assert model.ask(ask("一"), plain).value == "ok"
+    assert "failed after 5 tries" in str(failure(model, text="二"))
 
 
 def test_retries_end_and_the_last_failure_is_told(server: ModelServer, make: Make) -> None:

@@ -56,6 +56,13 @@ def test_a_prompt_that_cannot_be_used_is_named(
     assert str(path) in str(caught.value)
 
 
+def test_case_a11_an_example_in_json_is_text(tmp_path: Path) -> None:
+    own(tmp_path, "en", "judge", 'Return JSON like {"name": "x"} or {0}.\n---\n{text} $pairs')
+    system, user = judged(tmp_path, "en")
+    assert system == 'Return JSON like {"name": "x"} or {0}.'
+    assert user.startswith("{text} <pairs>")
+
+
 def test_a_null_character_in_a_prompt_is_text(tmp_path: Path) -> None:
     own(tmp_path, "en", "judge", "Judge \x00a\x00.\n---\n$pairs")
     system, _ = judged(tmp_path, "en")

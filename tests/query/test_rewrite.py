@@ -18,7 +18,8 @@ from graphkb.query.hybrid import hybrid_context
 from graphkb.search import join
 from graphkb.search.hybrid import Nearest, RankedUnit, Retrieval, retrieve
 from graphkb.search.join import retrieve_all, search_widely
-from graphkb.search.rewrite import refers_back, stand_alone, widen
+from graphkb.search.refer import refers_back
+from graphkb.search.rewrite import stand_alone, widen
 from graphkb.search.snapshot import Snapshot
 from graphkb.types import Via
 
@@ -60,8 +61,11 @@ def test_questions_that_stand_alone(collection: Snapshot, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "turns", "names"),
     [
-        ("Where does she work?", TURNS, ["Ada Lin", "Osprey"]),
-        ("他还创办了什么？", ZH_TURNS, ["青石公司", "沈若衡"]),
+        ("Where does she work?", TURNS, ["Ada Lin"]),
+        ("Who else leads them?", TURNS, ["Ada Lin", "Osprey"]),
+        ("他还创办了什么？", ZH_TURNS, ["沈若衡"]),
+        ("And in Bergen?", TURNS, ["What does Ada Lin lead", "Osprey"]),
+        ("那第二季度呢？", [("青石公司第一季度的退款？", "没说")], ["青石公司第一季度的退款"]),
         ("And who leads it?", [("tell me of windmills", "none")], ["tell me of windmills"]),
         ("And then?", [*TURNS, ("ok", "well")], ["Ada Lin"]),
     ],
@@ -74,6 +78,21 @@ def test_without_a_model_names_are_added_by_rules(
     for name in names:
         assert name in reworded.texts[0]
     assert reworded.trace[0].detail.startswith("by rules: added ")
+
+
+@pytest.mark.parametrize(
+    ("text", "turns", "meant"),
+    [
+        ("Where does she work?", TURNS, "Ada Lin"),
+        ("他还创办了什么？", ZH_TURNS, "沈若衡"),
+        ("该公司的总部在哪里？", ZH_TURNS, "青石公司"),
+        ("它的总部在哪里？", ZH_TURNS, "青石公司"),
+    ],
+)
+def test_a_pronoun_takes_the_names_that_it_can_mean(
+    collection: Snapshot, text: str, turns: list[tuple[str, str]], meant: str
+) -> None:
+    assert stand_alone(collection, None, text, turns).texts == (f"{text} {meant}",)
 
 
 def test_a_question_that_stands_alone_is_left_as_it_is(collection: Snapshot) -> None:
@@ -341,7 +360,7 @@ def test_a_helper_that_fails_leaves_the_others_and_says_so(
     steps = {step.name: step.detail for step in answer.trace}
     assert steps["hyde"] == "nothing"
     assert steps["multi_query"] == "Who heads Osprey?; Osprey leader"
-    assert steps["join"] == "rrf over the question and 2 further texts"
+    assert steps["join"] == "the question and 2 further texts"
 
 
 def test_helpers_are_asked_for_local_hybrid_and_lazy_only(
@@ -392,10 +411,10 @@ def test_without_further_texts_retrieval_is_unchanged(collection: Snapshot) -> N
 
 
 def unit(name: str, rank: int) -> RankedUnit:
-    return RankedUnit(rank, name, 1 / rank, {"lexical": Via(rank, 1.0)})
+    return RankedUnit(rank, name, 1 - 0.6 * (rank - 1), {"lexical": Via(rank, 1.0)})
 
 
-def test_runs_are_joined_by_reciprocal_ranks(
+def test_runs_are_joined_by_scores_and_the_best_further_text_counts_half(
     collection: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = {
@@ -404,19 +423,19 @@ def test_runs_are_joined_by_reciprocal_ranks(
         "y": Retrieval((unit("c", 1),), (("e", 1.0),), None, (), ()),
         "z": Retrieval((), (), None, (), ()),
     }
-    monkeypatch.setattr(join, "retrieve", lambda snapshot, text, k, legs: runs[text])
+    monkeypatch.setattr(join, "fused_units", lambda snapshot, text, k, legs: runs[text])
     both = retrieve_all(collection, "q", ["x", "y", "z"], 3)
-    # Three further texts weigh 1/3 each: together no more than the question.
-    scores = {"a": 1.0, "b": 61 / 62 + 1 / 3, "c": (61 / 62 + 1) / 3}
-    assert [unit.text_unit_id for unit in both.joined.units] == ["b", "a", "c"]
+    # However many texts find a unit, the best of them counts.
+    scores = {"a": 1.0, "b": 0.4 + 0.5, "c": 0.5}
+    assert [unit.text_unit_id for unit in both.joined.units] == ["a", "b", "c"]
     for found in both.joined.units:
         assert found.score == pytest.approx(scores[found.text_unit_id])
     assert [found.rank for found in both.joined.units] == [1, 2, 3]
-    assert both.joined.seeds == (("e", 1.0), ("f", pytest.approx(1 / 3)))
+    assert both.joined.seeds == (("e", 1.0), ("f", 0.5))
     assert both.joined.nearest == Nearest(0.9, 0.1)
     assert both.joined.warnings == ("w",)
     assert [unit.text_unit_id for unit in retrieve_all(collection, "q", ["x"], 1).joined.units] == [
-        "b"
+        "a"
     ]
 
 

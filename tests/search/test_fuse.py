@@ -64,7 +64,7 @@ def test_words_decide_where_one_passage_covers_the_question() -> None:
 @pytest.mark.parametrize("coverage", [0.0, 0.5, 1.0])
 def test_weights_stay_in_range(trust: float, coverage: float) -> None:
     weights = adaptive_weights(trust, coverage)
-    assert set(weights) == {"lexical", "dense", "graph"}
+    assert set(weights) == {"lexical", "dense", "graph", "question"}
     assert all(0.0 <= weight <= 1.1 for weight in weights.values())
 
 

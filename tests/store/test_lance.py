@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -152,3 +154,32 @@ def test_a_missing_table_folder_is_one_clear_line(tmp_path: Path) -> None:
     store = Store(tmp_path, {"documents": 1})
     with pytest.raises(StoreError, match=r"documents.*--rebuild"):
         store.read("documents")
+
+
+def test_a_table_that_is_written_later_is_there_for_whoever_looks(tmp_path: Path) -> None:
+    store = Store(tmp_path, {})
+    frame = TABLES["documents"].empty()
+    assert store.write("documents", frame, later=True)
+    assert store.has("documents")
+    assert not (tmp_path / "lancedb").exists()
+    assert store.count("documents") == 0
+    assert (tmp_path / "lancedb").exists()
+    store.write("text_units", TABLES["text_units"].empty(), later=True)
+    assert store.write_next()
+    assert not store.write_next()
+    assert sorted(store.tables) == ["documents", "text_units"]
+
+
+def test_the_client_of_a_rest_catalogue_is_not_loaded_and_is_there_for_others(
+    tmp_path: Path,
+) -> None:
+    code = """
+import sys
+from pathlib import Path
+from graphkb.store.database import connect
+connect(Path(sys.argv[1]))
+client = "lance_namespace_urllib3_client"
+assert "lancedb" in sys.modules and f"{client}.api" not in sys.modules
+assert __import__(client).TableApi
+"""
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)

@@ -50,7 +50,7 @@ def test_hit_lines():
         ("Error E1043 stops the E10430.", "what is e1043?", ["E1043"]),
         ("曹操与劉備煮酒，刘备惊。", "刘备 曹操", ["曹操", "劉備", "刘备"]),
         ("型号ＢＤ－２００Ａ到货", "BD-200A", ["ＢＤ－２００Ａ"]),
-        ("The theory", "the", ["The"]),
+        ("The theory", "the theory", ["theory"]),
         ("nothing here", "？！", []),
         ("ﬁrst match counts", "match", ["match"]),
     ],

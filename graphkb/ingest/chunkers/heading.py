@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from itertools import takewhile
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
 
 from graphkb.ingest.blocks import Block, markdown_blocks
 from graphkb.ingest.chunkers.piece import Budget, Piece, kind_of, trim
@@ -20,13 +22,14 @@ class Section:
     """A heading with what follows it, or several that are kept together.
 
     ``root`` is the path of the first heading; ``path`` the headings that hold for all of it;
-    ``n_tokens`` adds up those of its parts.
+    ``n_tokens`` adds up those of its parts. ``page`` is how many breaks stand before it.
     """
 
     root: tuple[str, ...]
     path: tuple[str, ...]
     blocks: tuple[Block, ...]
     n_tokens: int
+    page: int = 0
 
     @property
     def is_bare(self) -> bool:
@@ -39,12 +42,13 @@ def cut_markdown(text: str, budget: Budget) -> list[Piece]:
 
     A section below a quarter of the size joins the next one under the same parent, and the last
     one the one before, while both fit one unit. A heading without text of its own goes with the
-    section below it. Overlap stays within a section.
+    section below it. Overlap stays within a section. Nothing reaches over ``budget.breaks`` but a
+    table or code block that does so itself.
     """
     if _STRUCTURE.search(text) is None:
         return cut_plain(text, budget)
     pieces: list[Piece] = []
-    for section in _merge(_sections(text), budget):
+    for section in _merge(_sections(text, budget.breaks), budget):
         start, end = trim(text, section.blocks[0].start, section.blocks[-1].end)
         if start == end:
             continue
@@ -57,8 +61,9 @@ def cut_markdown(text: str, budget: Budget) -> list[Piece]:
     return pieces
 
 
-def _sections(text: str) -> list[Section]:
-    """One section a heading; what stands above the first heading has the empty path."""
+def _sections(text: str, breaks: tuple[int, ...]) -> list[Section]:
+    """One section a heading, ended at breaks; what stands above the first heading has the empty
+    path."""
     sections: list[Section] = []
     headings: list[Block] = []
     blocks: list[Block] = []
@@ -67,10 +72,13 @@ def _sections(text: str) -> list[Section]:
         if blocks:
             n_tokens = count_tokens(text[blocks[0].start : blocks[-1].end])
             path = tuple(heading.title for heading in headings if heading.title)
-            sections.append(Section(path, path, tuple(blocks), n_tokens))
+            page = bisect_right(breaks, blocks[0].start)
+            sections.append(Section(path, path, tuple(blocks), n_tokens, page))
             blocks.clear()
 
-    for block in markdown_blocks(text):
+    for block in _parted(markdown_blocks(text), breaks):
+        if blocks and bisect_right(breaks, block.start) > bisect_right(breaks, blocks[0].start):
+            close()
         if block.kind == "heading":
             close()
             while headings and headings[-1].level >= block.level:
@@ -79,6 +87,17 @@ def _sections(text: str) -> list[Section]:
         blocks.append(block)
     close()
     return sections
+
+
+def _parted(blocks: Iterable[Block], breaks: tuple[int, ...]) -> Iterator[Block]:
+    """The blocks, prose in parts where a break stands inside it."""
+    for block in blocks:
+        inside = breaks[bisect_right(breaks, block.start) : bisect_left(breaks, block.end)]
+        if block.kind != "prose" or not inside:
+            yield block
+            continue
+        for start, end in pairwise((block.start, *dict.fromkeys(inside), block.end)):
+            yield replace(block, start=start, end=end)
 
 
 def _merge(sections: list[Section], budget: Budget) -> list[Section]:
@@ -110,9 +129,10 @@ def _merge_tails(sections: list[Section], budget: Budget) -> list[Section]:
 
 
 def _belongs(above: Section, section: Section) -> bool:
-    """True where the section stands under the same parent as the one above, at any depth."""
+    """True where the section stands under the same parent as the one above, at any depth, and
+    on its page."""
     parent = above.root[:-1]
-    return section.root[: len(parent)] == parent
+    return section.root[: len(parent)] == parent and section.page == above.page
 
 
 def _is_above(above: Section, section: Section) -> bool:
@@ -129,4 +149,4 @@ def _join(above: Section, section: Section, *, leads: bool) -> Section:
     )  # fmt: skip
     blocks = above.blocks + section.blocks
     path = section.path if leads else shared
-    return Section(above.root, path, blocks, above.n_tokens + section.n_tokens)
+    return Section(above.root, path, blocks, above.n_tokens + section.n_tokens, above.page)

@@ -8,10 +8,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Budget:
-    """Most tokens a unit holds and the tokens it may repeat from the one before."""
+    """Most tokens a unit holds and the tokens it may repeat from the one before.
+
+    ``rows`` is the most rows of a large table in one unit; ``breaks`` are offsets, ascending, at
+    which a unit has to end: where pages begin.
+    """
 
     size: int
     overlap: int
+    rows: int = 1
+    breaks: tuple[int, ...] = ()
 
     @property
     def small(self) -> int:
@@ -23,8 +29,8 @@ class Budget:
 class Piece:
     """A span of the document that becomes a unit; never blank, trimmed at both ends.
 
-    ``n_tokens`` is counted on the span itself; ``kind`` is prose, table or code; ``header``
-    holds the header rows of a table whose later rows these are.
+    ``n_tokens`` is counted on the span itself; ``kind`` is prose, table, row or code; ``header``
+    stands below the headings in the unit's context: of rows their cells with column names.
     """
 
     start: int

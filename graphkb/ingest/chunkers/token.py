@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from graphkb.ingest.blocks import Block
 from graphkb.ingest.chunkers.piece import Budget, Piece, trim
@@ -14,8 +15,15 @@ _GAP = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
 
 
 def cut_plain(text: str, budget: Budget) -> list[Piece]:
-    """Units of whole sentences, ended at paragraphs where that keeps them even."""
-    start, end = trim(text, 0, len(text))
+    """Units of whole sentences, ended at paragraphs where that keeps them even, and at breaks."""
+    bounds = (0, *budget.breaks, len(text))
+    return [
+        piece for first, last in pairwise(bounds) for piece in _cut_part(text, first, last, budget)
+    ]
+
+
+def _cut_part(text: str, first: int, last: int, budget: Budget) -> list[Piece]:
+    start, end = trim(text, first, last)
     if start == end:
         return []
     if end - start <= budget.size * _LONGEST_TOKEN:

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphkb.errors import InputError
 from graphkb.ingest.decode import decode_bytes
-from graphkb.ingest.readers.rows import find_key, row_record
+from graphkb.ingest.readers.rows import find_key, lacks_text, objects_table, row_record
 from graphkb.ingest.records import FileReading, Record, SourceFile
 from graphkb.settings import Input
 from graphkb.types import Refused
@@ -30,7 +30,8 @@ class _NotJson(Exception):
 def read_json(source: SourceFile, data: bytes, options: Input) -> FileReading:
     """A list of objects, one object, or an object with such a list under data, documents, ….
 
-    A file of JSON Lines under this name is read as such.
+    A file of JSON Lines under this name is read as such. Objects none of which has the key for
+    the text are one table where ``input.tables`` is auto.
     """
     decoded = decode_bytes(data, options.encoding)
     notes = [f"{source.path}: {decoded.note}"] if decoded.note else []
@@ -117,6 +118,7 @@ def _lines(text: str, source: SourceFile, options: Input) -> FileReading:
     records: list[Record] = []
     refused: list[Refused] = []
     notes: list[str] = []
+    without_text: dict[str, Any] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -130,9 +132,14 @@ def _lines(text: str, source: SourceFile, options: Input) -> FileReading:
             refused.append(Refused(f"{source.path}:{number}", reason))
         except InputError as error:
             refused.append(Refused(f"{source.path}:{number}", str(error)))
+            if lacks_text([value], options.fields):
+                without_text[refused[-1].where] = value
         else:
             records.append(record)
             notes.extend(_constant_notes(line, source.path, number))
+    if options.tables == "auto" and without_text and not records:
+        records = [objects_table(list(without_text.values()), source, "application/x-ndjson")]
+        refused = [item for item in refused if item.where not in without_text]
     return FileReading(tuple(records), tuple(refused), tuple(notes))
 
 
@@ -144,6 +151,8 @@ def _objects(value: Any, source: SourceFile, options: Input) -> FileReading:
     items = [value] if single else value
     if not isinstance(items, list):
         raise InputError(f"{_OBJECT_EXPECTED} or a list of them, found {_kind(value)}")
+    if options.tables == "auto" and lacks_text(items, options.fields):
+        return FileReading((objects_table(items, source, "application/json"),))
     records: list[Record] = []
     refused: list[Refused] = []
     for number, item in enumerate(items, 1):

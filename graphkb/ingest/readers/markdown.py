@@ -15,11 +15,12 @@ from graphkb.settings import Input
 _FRONTMATTER = re.compile(
     r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
 )
+_EMBEDDED = re.compile(r"(!\[[^\]\n]{0,500}\])\(\s*<?data:[^()\[\]\s>]*>?[^()\[\]\n]{0,500}\)")
 _LONGEST_FRONTMATTER = 64_000
 
 
 def read_markdown(source: SourceFile, data: bytes, options: Input) -> FileReading:
-    """The file without its frontmatter as one document.
+    """The file without its frontmatter and the bytes of embedded images as one document.
 
     Title: the frontmatter's, else the first heading of level 1, else the file name.
     Frontmatter that is not a YAML mapping stays in the text, with a note.
@@ -34,6 +35,7 @@ def read_markdown(source: SourceFile, data: bytes, options: Input) -> FileReadin
             notes.append(f"frontmatter kept as text: {problem}")
         else:
             text, metadata = text[match.end() :], values
+    text = without_embedded_images(text)
     title = str(metadata.pop("title", "") or "").strip()
     record = Record(
         own_id=None,
@@ -44,6 +46,27 @@ def read_markdown(source: SourceFile, data: bytes, options: Input) -> FileReadin
         creation_date=creation_date(metadata),
     )
     return FileReading((record,), (), tuple(f"{source.path}: {note}" for note in notes))
+
+
+def fenced(code: str, language: str = "") -> str:
+    """The code in a fence that is longer than any run of backticks in it.
+
+    >>> fenced("x = 1\\n", "python")
+    '```python\\nx = 1\\n```'
+    """
+    longest = max((len(run) for run in re.findall(r"`+", code)), default=0)
+    fence = "`" * max(3, longest + 1)
+    stripped = code.strip("\n")
+    return f"{fence}{language}\n{stripped}\n{fence}"
+
+
+def without_embedded_images(text: str) -> str:
+    """The text without the bytes of images that are written into it; their names stay.
+
+    >>> without_embedded_images("![flow](data:image/png;base64,iVBORw0KGgo=) shows")
+    '![flow]() shows'
+    """
+    return _EMBEDDED.sub(r"\1()", text)
 
 
 def _parse(block: str) -> tuple[dict[str, Any], str | None]:

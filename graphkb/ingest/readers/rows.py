@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from graphkb.errors import InputError
 from graphkb.ingest.decode import clean_text
+from graphkb.ingest.readers.grid import grid_markdown
 from graphkb.ingest.records import Record, SourceFile, creation_date, is_blank
 from graphkb.settings import Fields
 
@@ -33,8 +34,55 @@ def missing_text(keys: Iterable[str], fields: Fields, what: str) -> str:
     shown = ", ".join(repr(name[:40]) for name in names[:20]) + (", …" if len(names) > 20 else "")
     return (
         f"no {what} {fields.text!r} for the text; found {shown or 'none'}; "
-        f"set input.fields.text to the one that holds the text"
+        f"set input.fields.text to the one that holds the text, or input.tables to auto to read "
+        "the whole file as one table"
     )
+
+
+def table_record(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], source: SourceFile, media_type: str
+) -> Record:
+    """All rows as one document titled by the file's name: a Markdown table with that header.
+
+    Where only the first column holds anything, its name and its cells are lines.
+    """
+    cells = [[" ".join(cell.split()) for cell in row] for row in rows]
+    text = grid_markdown(cells, columns)
+    if not any(any(row[1:]) for row in cells):
+        text = f"{columns[0]}\n{text}"
+    return Record(own_id=None, title=source.stem, text=text, media_type=media_type)
+
+
+def lacks_text(items: Iterable[Any], fields: Fields) -> bool:
+    """True for objects none of which has the key for the text."""
+    items = list(items)
+    return bool(items) and all(
+        isinstance(item, dict) and find_key(map(str, item), fields.text) is None for item in items
+    )
+
+
+def objects_table(
+    items: Sequence[Mapping[str, Any]], source: SourceFile, media_type: str
+) -> Record:
+    """Objects as one table, a column for every key; lists and objects in it stand as JSON."""
+    try:
+        cells = [
+            {clean_text(str(key))[0]: _cell(value) for key, value in item.items()} for item in items
+        ]
+    except RecursionError:
+        raise InputError("nested too deeply; flatten it") from None
+    columns = list(dict.fromkeys(key for item in cells for key in item))
+    rows = [[item.get(column, "") for column in columns] for item in cells]
+    return table_record(columns, rows, source, media_type)
+
+
+def _cell(value: Any) -> str:
+    value = _clean(value)
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def row_record(

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from statistics import mode
 
 from graphkb.errors import InputError
 from graphkb.ingest.decode import decode_bytes
-from graphkb.ingest.readers.rows import find_key, missing_text, row_record
+from graphkb.ingest.readers.grid import is_number
+from graphkb.ingest.readers.rows import find_key, missing_text, row_record, table_record
 from graphkb.ingest.records import FileReading, Record, SourceFile
 from graphkb.settings import Input
 from graphkb.types import Refused
 
 _DELIMITERS = ",\t;|"
 _NOTED_ROWS = 5
+_YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def read_table(source: SourceFile, data: bytes, options: Input) -> FileReading:
     """One document a row, columns named by the first line; the delimiter is found out.
+
+    Without a text column the file is one document where ``input.tables`` is auto.
 
     Cells beyond the header are joined to the text where the text column is the last one, else
     kept in the metadata under ``extra``; either is noted with file and line.
@@ -31,9 +36,12 @@ def read_table(source: SourceFile, data: bytes, options: Input) -> FileReading:
     header = next(rows, None)
     columns = _column_names(header[1]) if header else []
     text_column = find_key(columns, options.fields.text)
+    media_type = "text/tab-separated-values" if delimiter == "\t" else "text/csv"
+    if text_column is None and options.tables == "auto" and header is not None:
+        record = _whole_table(header[1], columns, [cells for _, cells in rows], source, media_type)
+        return FileReading((record,), (), tuple(notes))
     if text_column is None:
         raise InputError(missing_text(columns, options.fields, "column"))
-    media_type = "text/tab-separated-values" if delimiter == "\t" else "text/csv"
     records: list[Record] = []
     refused: list[Refused] = []
     ragged: list[str] = []
@@ -52,6 +60,21 @@ def read_table(source: SourceFile, data: bytes, options: Input) -> FileReading:
             f"({shown}); missing cells are empty"
         )
     return FileReading(tuple(records), tuple(refused), tuple(notes))
+
+
+def _whole_table(
+    first: list[str],
+    columns: list[str],
+    rows: list[list[str]],
+    source: SourceFile,
+    media_type: str,
+) -> Record:
+    """The file as one table; a first row that holds numbers other than years is data."""
+    width = max(len(row) for row in [first, *rows])
+    if any(is_number(cell) and not _YEAR.fullmatch(cell.strip()) for cell in first):
+        rows, columns = [first, *rows], []
+    columns = columns + [f"column {place}" for place in range(len(columns) + 1, width + 1)]
+    return table_record(columns, rows, source, media_type)
 
 
 def _delimiter(lines: list[str], suffix: str) -> str:
@@ -115,15 +138,15 @@ def _is_open(lines: list[str], delimiter: str) -> bool:
 
 def _column_names(cells: list[str]) -> list[str]:
     """Header cells trimmed; blank ones named by place, repeated ones numbered."""
-    names: list[str] = []
+    names: dict[str, None] = {}
+    repeated: dict[str, int] = {}
     for place, cell in enumerate(cells, 1):
-        name = " ".join(cell.split()) or f"column {place}"
-        repeated = 2
-        unique = name
+        unique = name = " ".join(cell.split()) or f"column {place}"
         while unique in names:
-            unique, repeated = f"{name} {repeated}", repeated + 1
-        names.append(unique)
-    return names
+            repeated[name] = repeated.get(name, 1) + 1
+            unique = f"{name} {repeated[name]}"
+        names[unique] = None
+    return list(names)
 
 
 def _row(
