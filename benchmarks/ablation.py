@@ -68,6 +68,7 @@ VARIANTS: dict[str, Variant] = {
     "no document support": Variant(change=without_support),
     "no expansion by sentences and facts": Variant(graph={"expansion": 0.0}),
     "no typed relationships in expansion": Variant(change=without_facts),
+    "no nearness in meaning in expansion": Variant(graph={"near": 0.0}),
     "no question words in the walk": Variant(graph={"fit": 0.0}),
     "no start from other legs' hits": Variant(graph={"prior_units": 0}),
     "no mined terms": Variant(["extract.mine_terms=false"], rebuild=True),

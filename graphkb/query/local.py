@@ -82,7 +82,8 @@ def _entities_of(snapshot: Snapshot, found: Retrieval, top_k: int) -> dict[str, 
     for entity_id, weight in found.seeds:
         scores[entity_id] = max(scores.get(entity_id, 0.0), weight / best if best else 0.0)
     units = {unit.text_unit_id: 1 / unit.rank for unit in found.units[:5]}
-    mentions = snapshot.store.where("mentions", "text_unit_id", units)
+    columns = ("entity_id", "text_unit_id")
+    mentions = snapshot.store.where("mentions", "text_unit_id", units, columns)
     pairs = mentions.group_by("entity_id", "text_unit_id").len().sort("entity_id", "text_unit_id")
     for row in pairs.iter_rows(named=True):
         share = _MENTION_SHARE * units[row["text_unit_id"]]
@@ -104,12 +105,10 @@ def _entity_rows(snapshot: Snapshot, scores: Mapping[str, float]) -> Rows:
 def _relationship_rows(snapshot: Snapshot, entities: Sequence[Any], per_entity: int) -> Rows:
     """Relationships between the entities first, then the strongest to the outside."""
     ids = [row["id"] for row in entities]
-    columns = (
-        "id", "human_readable_id", "source", "target", "source_id", "target_id", "description",
-        "weight", "text_unit_ids",
-    )  # fmt: skip
+    # Hubs have thousands: what ranks them is fetched of all, the rest of the best only.
+    ranking = ("id", "source_id", "target_id", "weight")
     frames = [
-        snapshot.store.where("relationships", end, ids, columns)
+        snapshot.store.where("relationships", end, ids, ranking)
         for end in ("source_id", "target_id")
     ]
     both = pl.col("source_id").is_in(ids) & pl.col("target_id").is_in(ids)
@@ -119,9 +118,13 @@ def _relationship_rows(snapshot: Snapshot, entities: Sequence[Any], per_entity: 
         .with_columns(both.alias("inside"))
         .sort(["inside", "weight", "id"], descending=[True, True, False])
     )
-    rows = ranked.head(per_entity * max(len(ids), 1)).to_dicts()
-    drop = {"source_id", "target_id", "inside"}
-    return [{key: value for key, value in row.items() if key not in drop} for row in rows]
+    best = ranked.head(per_entity * max(len(ids), 1))["id"].to_list()
+    columns = (
+        "id", "human_readable_id", "source", "target", "description", "weight", "text_unit_ids"
+    )  # fmt: skip
+    found = snapshot.store.where("relationships", "id", best, columns).to_dicts()
+    rows = {row["id"]: row for row in found}
+    return [rows[relationship_id] for relationship_id in best]
 
 
 def _claim_rows(snapshot: Snapshot, entities: Sequence[Any], unit_ids: Sequence[str]) -> Rows:

@@ -25,6 +25,7 @@ _BASE = 0.1
 _POSITION = 0.2
 _TITLED_BASE = 0.15
 _MENTIONED = 0.6
+_MENTIONED_BASE = 0.05
 _MAX_POSTINGS = 3_000
 
 _WORD = re.compile(r"[a-z0-9]+")
@@ -146,7 +147,8 @@ def reach(
     """Score of every unit that a bridge leads to, float64 [n_units].
 
     A unit titled by the bridge gets ``strength * (0.15 + fit)``; one that only mentions it
-    ``strength * fit``, divided by the logarithm of how many do.
+    ``0.6 * strength * (0.05 + fit)``, divided by the logarithm of how many do: what few units
+    mention leads on even where the next one words the question differently.
     """
     n_units = fit.size
     scores = np.zeros(n_units)
@@ -165,7 +167,7 @@ def reach(
     keep = arrays["title_entity"][units] != entities[owner]
     units, owner = units[keep], owner[keep]
     share = strength * _MENTIONED / np.log(2.0 + counts)
-    np.add.at(scores, units, share[owner] * fit[units])
+    np.add.at(scores, units, share[owner] * (_MENTIONED_BASE + fit[units]))
     return scores
 
 

@@ -4,8 +4,9 @@ Two views are added. Personalised PageRank spreads from the named entities over 
 entities (after HippoRAG 2, Gutiérrez et al. 2025, here with little or no passage mass in the
 reset, which measured best). Relation-aware expansion (:mod:`graphkb.search.bridge`) then reads
 the sentences and typed relationships of the best passages: the entities of those that hold the
-question's other words lead to the next passages. No model is used; dense or lexical hits can
-stand in as starting points when the question names nothing.
+question's other words lead to the next passages, the sooner the nearer these are in meaning. No
+model is used. Lexical and dense hits are starting points too where the question names nothing, or
+nothing sure.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from graphkb.text.segment import query_tokens, search_tokens
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 #: Seed weights from which a titled entity, or another one, is trusted fully.
-_SURE_TITLE, _SURE_MENTION = 0.7, 0.3
+_SURE_TITLE, _SURE_MENTION = 0.7, 0.6
 #: Coverage up to which a question surely needs several passages, and from which it does not.
 _UNCOVERED, _COVERED = 0.5, 0.7
 #: Latin seeds of less weight are plain words that happen to name an entity, too.
 _PLAIN_WORDS = 0.3
 #: Trust in a walk that started from another leg's hits, because no entity was named.
-_UNNAMED = 0.5
+_UNNAMED = 0.2
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,10 @@ class GraphOptions:
     ``sources``: passages whose sentences are read. ``expansion``: weight of the expansion
     beside PageRank (both scaled to a maximum of 1); 0 turns it off. ``fit``: how much the
     question's other words raise the passages PageRank finds, which tells the passages of one
-    document apart. ``prior_units``: passages of the other legs that the walk starts from when
-    the question names no entity.
+    document apart. ``near``: how much nearness in meaning counts, beside the question's words,
+    for a passage that the expansion reaches. ``prior_units``: passages of the other legs that
+    the walk starts from when the question names no entity. ``doubt``: their mass beside the
+    entities' where these are not trusted at all.
     """
 
     damping: float = 0.5
@@ -52,6 +55,8 @@ class GraphOptions:
     sources: int = 12
     expansion: float = 0.3
     fit: float = 1.0
+    near: float = 0.25
+    doubt: float = 0.25
     prior_units: int = 10
 
 
@@ -135,12 +140,16 @@ class GraphIndex:
         that is given; the walk goes through all.
 
         ``lexical`` and ``dense`` are hits of the other legs (text unit id, score), best first;
-        the walk starts from the dense ones, else the lexical ones, when no entity is named.
+        the walk starts from them when no entity is named, and otherwise also from them the less
+        the named entities are trusted.
         """
         seeds = self.link(query)
-        reset = {self.n_units + seed.entity: seed.weight for seed in seeds}
-        reset = reset or self._from_hits(dense or lexical)
         coverage = bridge.coverage(self.arrays, query_tokens(query, self.dictionary))
+        trust = self._trust(seeds, coverage)
+        reset = {self.n_units + seed.entity: seed.weight for seed in seeds}
+        mass = self.options.doubt * (1.0 - trust) * sum(reset.values()) if reset else 1.0
+        for hits in (lexical, dense):
+            reset |= _shared_out(self._from_hits(hits), mass, reset)
         if not reset:
             return GraphRun([], [], 0.0, coverage)
         wanted = self._wanted(query, seeds)
@@ -155,6 +164,7 @@ class GraphIndex:
             # What a plain word names is where to begin, and yet a word of the question: the
             # passage that is reached should hold it.
             fit = bridge.fit_to_words(self.arrays, self._wanted(query, _names(seeds)))
+            fit = fit + self.options.near * self._nearness(dense)
             reached = _scaled(bridge.reach(self.arrays, strengths, fit))
             scores = scores + self.options.expansion * reached
         if among is not None:
@@ -164,7 +174,7 @@ class GraphIndex:
         ranked = sorted(strengths.items(), key=lambda item: (-item[1], item[0]))[:20]
         names = self.arrays["entity_ids"]
         bridges = [(bytes(names[entity]).decode(), strength) for entity, strength in ranked]
-        return GraphRun(hits, seeds, self._trust(seeds, coverage), coverage, bridges)
+        return GraphRun(hits, seeds, trust, coverage, bridges)
 
     def _walk(self, reset: dict[int, float]) -> npt.NDArray[np.float64]:
         """PageRank mass of the units."""
@@ -177,6 +187,18 @@ class GraphIndex:
             self.options.tolerance,
             self.arrays["strength"],
         )[: self.n_units]
+
+    def _nearness(self, dense: Sequence[tuple[str, float]]) -> npt.NDArray[np.float64]:
+        """Similarity of the dense hits from 0, the last of them, to 1, the first; else 0."""
+        near = np.zeros(self.n_units)
+        if not dense or dense[0][1] <= dense[-1][1]:
+            return near
+        top, low = dense[0][1], dense[-1][1]
+        for text_unit_id, score in dense:
+            unit = self._unit(text_unit_id)
+            if unit is not None:
+                near[unit] = (score - low) / (top - low)
+        return near
 
     def _trust(self, seeds: list[Seed], coverage: float) -> float:
         titled = self.arrays["titled_indptr"]
@@ -206,6 +228,16 @@ class GraphIndex:
         named = {t for seed in seeds for t in search_tokens(seed.surface, self.dictionary)}
         asked = [t for t in query_tokens(query, self.dictionary) if t not in named]
         return bridge.wanted_words(self.arrays, asked)
+
+
+def _shared_out(
+    starts: dict[int, float], mass: float, known: Mapping[int, float]
+) -> dict[int, float]:
+    """``mass`` shared out over the starting points, added to what they have already."""
+    total = sum(starts.values()) if mass > 0 else 0.0
+    if total <= 0:
+        return {}
+    return {node: known.get(node, 0.0) + mass * part / total for node, part in starts.items()}
 
 
 def _names(seeds: list[Seed]) -> list[Seed]:

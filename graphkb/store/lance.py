@@ -18,6 +18,7 @@ from graphkb.errors import StoreError
 from graphkb.store.arrow import from_arrow, to_arrow
 from graphkb.store.database import connect
 from graphkb.store.exact import ExactVectors
+from graphkb.store.kept import KeptTable
 from graphkb.tables import TABLES, Table
 
 if TYPE_CHECKING:
@@ -35,9 +36,12 @@ VECTOR_INDEX_ROWS = 20_000
 
 # Below these sizes vectors are held in memory and compared one and all.
 _EXACT_BYTES = 128_000_000
-# The index compares vectors in 8 bits: of so many times the hits that are wanted the true
-# distances are computed. So many candidates are followed through its graph, at least.
-_REFINED, _LEAST_EF = 2, 100
+# The index compares vectors in 8 bits. So many times the hits that are wanted are followed through
+# its graph, and of so many the true distances are computed: among 98,928 vectors, 100 wanted,
+# recall@20 is 0.987 (0.910 as Lance has it), for 14 ms (8).
+_FOLLOWED, _REFINED = 4, 2
+# Candidates that are followed at least.
+_LEAST_EF = 100
 # Tables of so many rows are held in memory by who looks rows up in them more than once: a
 # look-up costs 0.1 ms there and 5 ms in the store.
 _KEPT_ROWS = 20_000
@@ -60,9 +64,10 @@ _SCALAR_INDEXES: dict[str, tuple[str, ...]] = {
     "text_units": ("id",),
     "entities": ("id",),
     "nodes": ("entity_id",),
-    "relationships": ("source_id", "target_id"),
+    "relationships": ("id", "source_id", "target_id"),
     "mentions": ("text_unit_id", "entity_id"),
     "covariates": ("text_unit_id",),
+    "community_reports": ("community",),
 }
 
 
@@ -96,8 +101,9 @@ class Store:
         self._tables = dict(tables)
         self._later: dict[str, Callable[[], None]] = {}
         self._opened: dict[str, tuple[int, Any]] = {}
-        self._kept: dict[tuple[str, str, tuple[str, ...]], _Kept] = {}
+        self._kept: dict[tuple[str, str, tuple[str, ...]], KeptTable] = {}
         self._exact: dict[int, ExactVectors] = {}
+        self._counts: dict[tuple[str, int], int] = {}
         self._database: lancedb.DBConnection | None = None
 
     @property
@@ -137,7 +143,12 @@ class Store:
 
     def count(self, name: str) -> int:
         """Rows of a table; 0 when it does not exist."""
-        return int(self.open(name).count_rows()) if self.has(name) else 0
+        if not self.has(name):
+            return 0
+        key = name, self.tables[name]
+        if key not in self._counts:
+            self._counts[key] = int(self.open(name).count_rows())
+        return self._counts[key]
 
     def read(self, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """A whole table as a frame, sorted by its key; empty with all columns when missing."""
@@ -164,13 +175,13 @@ class Store:
             query = self.open(name).search().where(f"{column} IN {quoted(wanted)}")
             return from_arrow(query.select(selected).limit(None).to_arrow())
 
-    def _kept_rows(self, name: str, column: str, columns: tuple[str, ...]) -> _Kept | None:
+    def _kept_rows(self, name: str, column: str, columns: tuple[str, ...]) -> KeptTable | None:
         """The table in memory from the second look-up on, where it is small."""
         version = self.tables[name]
         key = (name, column, columns)
         known = self._kept.get(key)
         if known is None or known.version != version:
-            self._kept[key] = _Kept(version, column, self.count(name) <= _KEPT_ROWS)
+            self._kept[key] = KeptTable(version, column, self.count(name) <= _KEPT_ROWS)
             return None
         if known.small and known.frame is None:
             known.keep(self.read(name, list(dict.fromkeys((*columns, column)))), columns)
@@ -310,8 +321,10 @@ class Store:
             elif column == "vector":
                 self._search_stored(np.ones(width, np.float32), 1, None)
             else:
+                value = _literals(TABLES[name], column, ["0"])
                 with _explained(self.path, name):
-                    live.search().where(f"{column} IN ('?')").select([column]).limit(1).to_arrow()
+                    asked = live.search().where(f"{column} IN {value}").select([column])
+                    asked.limit(1).to_arrow()
         return columns
 
     def search_text(
@@ -383,7 +396,7 @@ class Store:
         with _explained(self.path, "vectors"):
             query = self.open("vectors").search(vector.astype(np.float32)).distance_type("dot")
             # Without an index both say nothing.
-            query = query.refine_factor(_REFINED).ef(max(_LEAST_EF, _REFINED * limit))
+            query = query.refine_factor(_REFINED).ef(max(_LEAST_EF, _FOLLOWED * limit))
             clauses = [f"language IN {quoted([language])}"] if language is not None else []
             if narrowing := self._narrowing("id"):
                 clauses.append(narrowing)
@@ -437,27 +450,6 @@ class Store:
             name: sum(f.stat().st_size for f in (base / f"{name}.lance").rglob("*") if f.is_file())
             for name in sorted(self.tables)
         }
-
-
-class _Kept:
-    """A table of one version in memory, by one column; ``frame`` is None until it is read."""
-
-    def __init__(self, version: int, column: str, small: bool) -> None:
-        self.version, self.column, self.small = version, column, small
-        self.frame: pl.DataFrame | None = None
-        self._places: dict[Any, list[int]] = {}
-
-    def keep(self, frame: pl.DataFrame, columns: Sequence[str]) -> None:
-        places: dict[Any, list[int]] = {}
-        for place, value in enumerate(frame[self.column].to_list()):
-            places.setdefault(value, []).append(place)
-        # The frame last: other threads look rows up as soon as it is there.
-        self._places = places
-        self.frame = frame.select(columns)
-
-    def rows(self, wanted: Iterable[Any]) -> pl.DataFrame:
-        assert self.frame is not None
-        return self.frame[[place for value in wanted for place in self._places.get(value, ())]]
 
 
 def _pieces(live: Any) -> int:

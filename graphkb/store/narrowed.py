@@ -30,7 +30,7 @@ class NarrowedStore(Store):
     ) -> None:
         super().__init__(store.output, store.tables, store.folder)
         self._opened, self._database = store._opened, store._connect()
-        self._kept, self._exact = store._kept, store._exact
+        self._kept, self._exact, self._counts = store._kept, store._exact, store._counts
         self._unit_ids, self._total = unit_ids, total
         self._named = ""
         if len(unit_ids) <= _MOST_NAMED:

@@ -54,10 +54,33 @@ def test_an_untrusted_graph_has_no_say() -> None:
     assert [hit.id for hit in fuse(runs, trust=0.0, coverage=1.0)][:3] == ["a", "b", "c"]
 
 
-def test_words_decide_where_one_passage_covers_the_question() -> None:
-    runs = {"lexical": [("a", 2.0), ("b", 1.0)], "dense": [("b", 0.9), ("a", 0.8)]}
-    assert fuse(runs, coverage=1.0)[0].id == "a"
-    assert fuse(runs, coverage=0.3)[0].id == "b"
+def test_words_weigh_more_where_one_passage_covers_the_question() -> None:
+    covered, uncovered = adaptive_weights(0.0, 1.0), adaptive_weights(0.0, 0.3)
+    assert covered["lexical"] > uncovered["lexical"]
+    assert covered["dense"] < uncovered["dense"]
+
+
+def test_the_first_place_goes_to_what_the_other_legs_agree_on() -> None:
+    graph = [("x", 1.0), ("y", 0.9), ("a", 0.2)]
+    runs = {"lexical": LEXICAL, "dense": [("a", 0.9), ("d", 0.8)], "graph": graph}
+    hits = fuse(runs, trust=0.7, coverage=0.3)
+    assert [hit.id for hit in hits][:3] == ["a", "x", "y"]
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_first_hits_of_a_leg_count_whatever_its_scores_look_like() -> None:
+    lexical = [("a", 100.0), ("b", 3.0), *((f"t{i}", 2.9 - i / 10) for i in range(20))]
+    run = {hit.id: hit.score for hit in fuse({"lexical": lexical}, coverage=1.0)}
+    assert run["b"] > 0.3 * run["a"]
+    fixed = {hit.id: hit.score for hit in fuse({"lexical": lexical}, weights={"lexical": 1.0})}
+    assert fixed["b"] < 0.03 * fixed["a"]
+
+
+def test_without_a_dense_leg_the_lexical_one_has_its_weight() -> None:
+    runs = {"lexical": [("a", 2.0), ("b", 1.9)], "graph": [("x", 1.0), ("y", 0.01)]}
+    weight = {hit.id: hit.score for hit in fuse(runs, trust=1.0, coverage=0.3)}
+    assert weight["a"] == pytest.approx(adaptive_weights(1.0, 0.3)["dense"])
 
 
 @pytest.mark.parametrize("trust", [0.0, 0.5, 1.0])

@@ -155,8 +155,49 @@ def test_without_names_the_other_legs_start_the_walk(index: GraphIndex) -> None:
     assert index.search(question).hits == []
     run = index.search(question, lexical=[("011", 3.0)], dense=[("008", 0.8)])
     assert run.seeds == []
-    assert run.hits[0][0] == "008"
+    assert {"008", "011"} <= {hit for hit, _ in run.hits}
+    assert index.search(question, dense=[("008", 0.8)]).hits[0][0] == "008"
     assert index.search(question, lexical=[("011", 3.0), ("gone", 1.0)]).hits[0][0] == "011"
+
+
+@pytest.mark.parametrize(
+    ("question", "doubtful"),
+    [
+        ("Was he born in Cincinnati?", True),
+        ("浙江的省会", True),
+        ("Who composed Aschenbrodel?", False),
+        ("《呐喊》的作者", False),
+    ],
+)
+def test_only_doubtful_names_let_other_legs_start_the_walk(question: str, doubtful: bool) -> None:
+    lexical = [("008", 3.0)]
+    none, much = (
+        _index(PAGES, GraphOptions(doubt=doubt)).search(question, lexical=lexical)
+        for doubt in (0.0, 1.0)
+    )
+    assert none.seeds
+    assert (none.trust < 1.0) == doubtful
+    assert (dict(much.hits).get("008", 0.0) > dict(none.hits).get("008", 0.0)) == doubtful
+
+
+def test_nearness_in_meaning_raises_what_a_bridge_leads_to() -> None:
+    question = "Who directed Jaws?"
+    dense = [("004", 0.9), ("006", 0.8)]
+    off = _index(PAGES, GraphOptions(near=0.0)).search(question, dense=dense)
+    on = _index(PAGES).search(question, dense=dense)
+    share = [dict(run.hits)["004"] / run.hits[0][1] for run in (off, on)]
+    assert share[1] > share[0]
+
+
+def test_a_rare_bridge_leads_on_without_the_words_of_the_question() -> None:
+    pages = [
+        *PAGES,
+        ("Duel", "Duel is a road film by Dennis Weaver. It was shot by Jack Marta."),
+        ("Plainsong", "Nothing of it is kept. Jack Marta is thanked in it."),
+    ]
+    off = _index(pages, GraphOptions(expansion=0.0)).search("Who shot Duel?")
+    on = _index(pages).search("Who shot Duel?")
+    assert dict(on.hits)["015"] > dict(off.hits)["015"]
 
 
 def test_trust_is_full_for_titles_and_none_for_nothing(index: GraphIndex) -> None:
