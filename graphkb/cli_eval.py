@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 _MODES = ("tune", "calibrate", "answers", "compare")
 
 
+class _File(click.Path):
+    """A file to be written; an empty name (a shell variable that is not set) is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not value:
+            self.fail("the name is empty; give the name of a file", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @click.command("eval")
 @terminal.in_project
 @click.option(
@@ -39,11 +48,11 @@ _MODES = ("tune", "calibrate", "answers", "compare")
     "worse by more than chance explains.",
 )  # fmt: skip
 @click.option(
-    "--html", "page", type=click.Path(path_type=Path), metavar="FILE",
+    "--html", "page", type=_File(path_type=Path), metavar="FILE",
     help="Write a report with charts and the misses; one file that loads nothing.",
 )  # fmt: skip
 @click.option(
-    "--trec", type=click.Path(path_type=Path), metavar="PREFIX",
+    "--trec", type=_File(path_type=Path), metavar="PREFIX",
     help="Write PREFIX.qrels and PREFIX.<method>.run for trec_eval and ranx.",
 )  # fmt: skip
 @click.option(
@@ -156,7 +165,8 @@ def _mode(questions: Path | None, options: dict[str, Any]) -> str:
     needs = {"apply": ("tune", "calibrate"), "judge": ("answers",)}
     needs |= dict.fromkeys(("save", "page", "trec", "misses"), ("",))
     for name, modes in needs.items():
-        if options[name] and mode not in modes:
+        given = options[name] is not None and options[name] is not False
+        if given and mode not in modes:
             shown = "html" if name == "page" else name
             wanted = " or ".join(f"--{known}" for known in modes if known)
             goes = f"goes with {wanted}" if wanted else f"does not go with --{mode}"
@@ -180,16 +190,12 @@ def _retrieval(
     as_json: bool,
 ) -> None:
     from graphkb.evaluate.misses import find_misses
-    from graphkb.evaluate.run import run_evaluation
-    from graphkb.evaluate.saved import check_name
     from graphkb.view.evaluation import evaluation_lines, miss_lines
 
-    if options["save"]:
-        check_name(options["save"])
-    candidates = project.settings.search.candidates
+    _check_outputs(project, names, options)
     with shown_progress() as progress:
-        evaluation = run_evaluation(project, question_set, names, cuts, progress, candidates)
-        wanted = options["misses"] or options["page"]
+        evaluation = project.eval(question_set, names, cuts, progress)
+        wanted = options["misses"] or options["page"] is not None
         misses = find_misses(project, evaluation, progress) if wanted else []
     _warn_of_gaps(evaluation)
     if as_json:
@@ -202,24 +208,38 @@ def _retrieval(
     _write(project, evaluation, misses, title, options)
 
 
+def _check_outputs(project: Project, names: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Raises UsageError for a file that cannot be written, before anything is measured."""
+    from graphkb.evaluate.files import check_writable
+    from graphkb.evaluate.saved import check_name
+    from graphkb.evaluate.trec import check_prefix
+
+    if options["save"] is not None:
+        check_name(project.output, options["save"])
+    if options["page"] is not None:
+        check_writable(options["page"], "--html")
+    if options["trec"] is not None:
+        check_prefix(options["trec"], names or project.search_methods)
+
+
 def _write(
     project: Project, evaluation: Evaluation, misses: list[Any], title: str, options: dict[str, Any]
 ) -> None:
     """The files that were asked for, each named on stderr."""
+    from graphkb.evaluate.files import write_text
     from graphkb.evaluate.saved import SavedRun, save_run
     from graphkb.evaluate.trec import write_trec
     from graphkb.view.evaluation_html import evaluation_html
 
     written = []
-    if options["save"]:
+    if options["save"] is not None:
         settings = project.settings.model_dump(mode="json", include={"search"})
         run = SavedRun(options["save"], evaluation, project.version, settings)
         written.append(save_run(project.output, run))
-    if options["page"]:
-        text = evaluation_html(evaluation, misses, title)
-        options["page"].write_text(text, "utf-8", newline="\n")
+    if options["page"] is not None:
+        write_text(options["page"], evaluation_html(evaluation, misses, title))
         written.append(options["page"])
-    if options["trec"]:
+    if options["trec"] is not None:
         written += write_trec(options["trec"], evaluation)
     for path in written:
         click.echo(f"written: {path}", err=True)
@@ -236,6 +256,8 @@ def _compare(project: Project, runs: tuple[str, str], as_json: bool) -> int:
         terminal.print_json(found.to_dict())
     else:
         click.echo("\n".join(run_comparison_lines(found)))
+    if found.verdict == "too few":
+        terminal.warn(f"{found.n} questions are too few to tell whether {found.after} is worse")
     return 1 if found.is_worse else 0
 
 
@@ -272,7 +294,7 @@ def _calibrate(
         terminal.print_json(found.to_dict())
     else:
         click.echo("\n".join(calibration_lines(found)))
-    return _apply(project, found.settings, found.enough) if options["apply"] else 0
+    return _apply(project, found.settings, found.verdict == "gain") if options["apply"] else 0
 
 
 def _apply(project: Project, settings: dict[str, Any], recommended: bool) -> int:
@@ -282,8 +304,9 @@ def _apply(project: Project, settings: dict[str, Any], recommended: bool) -> int
     if not recommended:
         terminal.warn("nothing is recommended, so nothing is written")
         return 1
-    path = write_settings(project.root, settings)
-    click.echo(f"written: {path} (the settings until now: {path.name}.bak)", err=True)
+    written = write_settings(project.root, settings)
+    before = f" (the settings until now: {written.backup.name})" if written.backup else ""
+    click.echo(f"written: {written.path}{before}", err=True)
     return 0
 
 
@@ -320,6 +343,10 @@ def _cuts(text: str) -> tuple[int, ...]:
 
 
 def _warn_of_gaps(evaluation: Evaluation) -> None:
+    from graphkb.view.evaluation import outside_line
+
+    if outside := outside_line(evaluation):
+        terminal.warn(outside)
     for item in evaluation.unmatched:
         terminal.warn(f"{item.where}: {item.reason}")
     for method, reason in evaluation.skipped.items():

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from graphkb.query.ask import Ask
 from graphkb.query.route import clean_question
 from graphkb.search.snapshot import Snapshot
 from graphkb.types import Progress, no_progress
+
+Verdict = Literal["too few", "gain", "same"]
 
 DEFAULT_METHODS = ("hybrid", "local", "global")
 LEAST_ANSWERABLE, LEAST_UNANSWERABLE = 20, 10
@@ -61,12 +63,24 @@ class MethodCalibration:
     wrong_answers_now: Rate
     evidence: Mapping[str, float]
 
+    def is_gain(self, rate: float) -> bool:
+        """Whether the threshold does better than the one in force, on held-out questions.
+
+        Where more than ``rate`` of the answerable ones are refused now, it refuses fewer of them;
+        else it answers fewer unanswerable ones, and does not surely refuse more than ``rate``.
+        """
+        if self.false_refusals_now.share > rate:
+            return self.false_refusals.share < self.false_refusals_now.share
+        fewer = self.wrong_answers.share < self.wrong_answers_now.share
+        return fewer and self.false_refusals.interval.low <= rate
+
 
 @dataclass(frozen=True)
 class Calibration:
     """``rate`` is the share of false refusals asked for; ``enough`` says whether there are
     questions enough to recommend anything; ``same`` are methods that find the same evidence as
-    the first of ``methods``, looked at on a few questions only."""
+    the first of ``methods``, looked at on a few questions only; ``others`` the thresholds in force
+    of methods that were not looked at and have their own."""
 
     rate: float
     n_answerable: int
@@ -74,22 +88,34 @@ class Calibration:
     enough: bool
     methods: tuple[MethodCalibration, ...]
     same: tuple[str, ...] = ()
+    others: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> Verdict:
+        """``gain`` where a method does better under the threshold found than under that in force,
+        else ``same``; ``too few`` where there are not questions enough."""
+        if not self.enough:
+            return "too few"
+        return "gain" if any(found.is_gain(self.rate) for found in self.methods) else "same"
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings that say the thresholds: key to value. The first method's is the common
-        one, others stand beside it where they differ."""
-        common = self.methods[0].threshold
-        others = {
-            found.method: found.threshold
-            for found in self.methods[1:]
-            if abs(found.threshold - common) > _SAME
+        one, others stand beside it where they differ. A method without a gain keeps its own."""
+        wanted = {
+            found.method: found.threshold if found.is_gain(self.rate) else found.threshold_now
+            for found in self.methods
         }
-        return {"answer.refusal_threshold": common, "answer.refusal_by_method": others}
+        common = wanted[self.methods[0].method]
+        apart = {name: value for name, value in wanted.items() if abs(value - common) > _SAME}
+        return {
+            "answer.refusal_threshold": common,
+            "answer.refusal_by_method": {**self.others, **apart},
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return {**asdict(self), "settings": self.settings}
+        return {**asdict(self), "settings": self.settings, "verdict": self.verdict}
 
 
 def calibrate_refusal(
@@ -130,7 +156,20 @@ def calibrate_refusal(
         without = [evidence[question.id] for question in unanswerable]
         found.append(_calibrated(method, evidence, with_answer, without, rate, now, seed))
     enough = len(answerable) >= LEAST_ANSWERABLE and len(unanswerable) >= LEAST_UNANSWERABLE
-    return Calibration(rate, len(answerable), len(unanswerable), enough, tuple(found), tuple(same))
+    looked_at = {*same, *(method.method for method in found)}
+    return Calibration(
+        rate=rate,
+        n_answerable=len(answerable),
+        n_unanswerable=len(unanswerable),
+        enough=enough,
+        methods=tuple(found),
+        same=tuple(same),
+        others={
+            str(method): threshold
+            for method, threshold in snapshot.settings.answer.refusal_by_method.items()
+            if method not in looked_at
+        },
+    )
 
 
 def _agrees(

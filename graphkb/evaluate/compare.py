@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from graphkb.errors import UsageError
-from graphkb.evaluate.resample import Difference, paired_difference
+from graphkb.evaluate.resample import SURE, Difference, paired_difference
 from graphkb.evaluate.results import MethodResult
 from graphkb.evaluate.saved import SavedRun
 
-_SURE = 0.05
+Verdict = Literal["worse", "not worse", "too few"]
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,22 @@ class RunComparison:
     def is_worse(self) -> bool:
         """Whether the first method (hybrid, where both runs have it) surely lost: any of recall,
         nDCG and MRR is lower with p below 0.05 / 3 (Bonferroni's correction for three looks)."""
-        watched = _watched(self.methods[0].metrics)
-        limit = _SURE / len(watched)
-        return any(
-            (found := self.methods[0].metrics[name]).mean < 0 and found.p < limit
-            for name in watched
-        )
+        return self.verdict == "worse"
+
+    @property
+    def verdict(self) -> Verdict:
+        """On the first method; ``too few`` questions tell neither."""
+        metrics = self.methods[0].metrics
+        watched = [metrics[name] for name in _watched(metrics)]
+        if not all(found.is_enough for found in watched):
+            return "too few"
+        limit = SURE / len(watched)
+        lost = any(found.mean < 0 and found.p < limit for found in watched)
+        return "worse" if lost else "not worse"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return {**asdict(self), "is_worse": self.is_worse}
+        return {**asdict(self), "is_worse": self.is_worse, "verdict": self.verdict}
 
 
 def _watched(metrics: Mapping[str, Difference]) -> list[str]:

@@ -2,8 +2,8 @@
 
 Every question is measured by settings that were chosen without it (cross-validation, Stone 1974):
 the best way of joining legs over the other folds. The held-out values are compared with those of
-the settings in force, question by question. Only a gain whose 95 % interval lies above 0 is
-recommended; what is recommended is then chosen over all questions.
+the settings in force, question by question. Only a gain whose 95 % interval lies above 0, with p
+below 0.05, is recommended; what is recommended is then chosen over all questions.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _verdict(best: int, gain: Difference | None) -> Verdict:
         return "too few"
     if best == 0:
         return "same"
-    return "real" if gain.low > 0 else "not sure"
+    return "real" if gain.mean > 0 and gain.is_real else "not sure"
 
 
 Values = list[list[list[float]]]

@@ -13,10 +13,11 @@ from graphkb.evaluate.results import FUSION, Evaluation, QuestionResult
 from graphkb.evaluate.run import Searchable, document_names, ranked_documents
 from graphkb.types import Progress, no_progress
 
-Place = Literal["absent", "unseen", "fused out", "cut"]
+Place = Literal["absent", "outside", "unseen", "fused out", "cut"]
 """Where a relevant document was lost.
 
-``absent``: no document of the knowledge base has that name. ``unseen``: it is no candidate; of
+``absent``: no document of the knowledge base has that name. ``outside``: the filter keeps its
+document out of the search. ``unseen``: it is no candidate; of
 hybrid, in no leg. ``fused out``: a leg put it forward, the fused list does not hold it. ``cut``:
 it is in the list, below the last cut-off.
 """
@@ -86,7 +87,7 @@ def _miss(method: str, question: QuestionResult, legs: _Legs, cut: int) -> Miss:
     views = {method: own} if method != FUSION else {}
     views |= {leg: found for leg, found in seen.items() if found is not None}
     lost = tuple(
-        _lost(item, question, method, views, legs.is_absent(question.id, item))
+        _lost(item, question, method, views, legs.unreachable(question.id, item))
         for item in question.missed(cut)
     )
     kept = {item: rank for item, rank in question.ranks.items() if rank and rank <= cut}
@@ -96,12 +97,17 @@ def _miss(method: str, question: QuestionResult, legs: _Legs, cut: int) -> Miss:
 
 
 def _lost(
-    item: str, question: QuestionResult, method: str, views: Mapping[str, _Seen], absent: bool
+    item: str,
+    question: QuestionResult,
+    method: str,
+    views: Mapping[str, _Seen],
+    unreachable: Place | None,
 ) -> Lost:
     rank = question.ranks[item]
     legs = {leg: view.ranks.get(item) for leg, view in views.items()}
-    if absent:
-        place: Place = "absent"
+    place: Place
+    if unreachable:
+        place = unreachable
     elif rank is not None:
         place = "cut"
     elif method == FUSION and any(legs.values()):
@@ -129,10 +135,15 @@ class _Legs:
     def _documents(self) -> DocumentNames:
         return document_names(self._project)
 
-    def is_absent(self, question_id: str, item: str) -> bool:
-        """Whether no document has the name that the questions file gives."""
-        keys = self._asked[question_id].relevant
-        return any(key.startswith("unmatched:") for key, name in keys.items() if name == item)
+    def unreachable(self, question_id: str, item: str) -> Place | None:
+        """``absent`` where no document has the name that the questions file gives, ``outside``
+        where the filter keeps its documents out, else None."""
+        asked = self._asked[question_id]
+        if item in asked.outside:
+            return "outside"
+        keys = asked.relevant.items()
+        absent = any(key.startswith("unmatched:") for key, name in keys if name == item)
+        return "absent" if absent else None
 
     def of(self, leg: str, question_id: str) -> _Seen | None:
         """None where the leg cannot run."""

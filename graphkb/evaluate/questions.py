@@ -4,7 +4,8 @@
 key            meaning
 =============  ==================================================================================
 ``query``      the question; the only key that every line needs
-``id``         text or number; the line number stands in for it
+``id``         text or number; the line number stands in for it (``line 3`` where another
+               question is called 3)
 ``relevant``   documents by id, path or title; ``[]`` marks a question the documents do not answer
 ``answer``     the right answer, or a list of right ones; ``answer_aliases`` adds further ones
 ``hops``       documents the answer is put together from; else the number of relevant documents
@@ -19,8 +20,8 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,20 +68,28 @@ def read_questions(path: Path) -> QuestionSet:
         raise UsageError(f"{path}: no such file; give a questions file in JSON lines") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: cannot be read as UTF-8 text ({error})") from None
-    questions: dict[str, Question] = {}
+    questions: dict[int, Question] = {}
+    unnamed: list[int] = []
+    taken: set[str] = set()
     refused = []
     # Not splitlines(): U+2028 may stand inside a JSON string.
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            question = _parse(line, str(number))
-            if question.id in questions:
+            question, is_named = _parse(line)
+            if is_named and question.id in taken:
                 raise InputError(f"id {question.id!r} is taken by an earlier line")
         except InputError as error:
             refused.append(Refused(f"{path}:{number}", str(error)))
+            continue
+        questions[number] = question
+        if is_named:
+            taken.add(question.id)
         else:
-            questions[question.id] = question
+            unnamed.append(number)
+    for number in unnamed:
+        questions[number] = replace(questions[number], id=_free(str(number), taken))
     if not questions:
         what = f"{refused[0].where}: {refused[0].reason}" if refused else f"{path}: empty file"
         raise InputError(
@@ -94,24 +103,35 @@ def question_set_of(questions: str | Path | QuestionSet) -> QuestionSet:
     return questions if isinstance(questions, QuestionSet) else read_questions(Path(questions))
 
 
-def _parse(line: str, default_id: str) -> Question:
-    """One line as a question; InputError says what is wrong with it."""
+def _free(name: str, taken: Collection[str]) -> str:
+    """A line number as an id that no question of the file was given."""
+    while name in taken:
+        name = f"line {name}"
+    return name
+
+
+def _parse(line: str) -> tuple[Question, bool]:
+    """One line as a question, and whether it has an id; InputError says what is wrong with it."""
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
         raise InputError(f"not JSON: {error.msg} at column {error.colno}") from None
+    except ValueError as error:
+        # A number with thousands of digits; what follows is advice to programmers.
+        raise InputError(f"not usable JSON: {str(error).partition(';')[0]}") from None
     except RecursionError:
         raise InputError("not usable JSON: nested too deeply") from None
     if not isinstance(row, dict):
         raise InputError(f"expected an object, found {line.strip()[:60]}")
     query = row.get("query")
     if not isinstance(query, str) or not query.strip():
-        raise InputError(f"no text under 'query' (keys: {', '.join(map(str, row)) or 'none'})")
+        keys = _whole(", ".join(row)) or "none"
+        raise InputError(f"no text under 'query' (keys: {keys})")
     identity = row.get("id")
     if isinstance(identity, bool) or not isinstance(identity, str | int | None):
         raise InputError(f"'id' must be text or a number, found {identity!r}")
-    return Question(
-        id=default_id if identity is None else str(identity),
+    question = Question(
+        id="" if identity is None else str(identity),
         query=query,
         relevant=_relevant(row),
         answers=_answers(row),
@@ -120,6 +140,16 @@ def _parse(line: str, default_id: str) -> Question:
         type=_word(row, "type"),
         unanswerable=row.get("relevant") == [],
     )
+    texts = (question.id, query, *question.relevant, *question.answers)
+    for text in (*texts, question.language, question.type):
+        if text != _whole(text):
+            raise InputError(f"half a character in {_whole(text)[:60]}; write it whole, as UTF-8")
+    return question, identity is not None
+
+
+def _whole(text: str) -> str:
+    """``text`` with lone surrogates, which no file can hold, written out."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _answers(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,10 +1,14 @@
-"""How sure a measured number is: bootstrap intervals of means and of paired differences.
+"""How sure a measured number is: bootstrap intervals, and the sign-flip test of paired differences.
 
 The questions of a file are a sample of the questions that could be asked. Resampling them with
 replacement shows how far a mean moves by that choice alone (Efron and Tibshirani, *An
 Introduction to the Bootstrap*, 1993, chapters 13 and 16; for retrieval Sakai, *Evaluating
-evaluation metrics based on the bootstrap*, SIGIR 2006). The seed is fixed and every method gets
-the same resamples, so equal values give equal intervals and differences are paired.
+evaluation metrics based on the bootstrap*, SIGIR 2006). Of a handful of questions it shows too
+little: one question resampled is always itself. Whether a difference may be chance is therefore
+told by Fisher's randomisation test (Smucker, Allan and Carterette, *A comparison of statistical
+significance tests for information retrieval evaluation*, CIKM 2007), and of fewer than
+:data:`LEAST_PAIRS` questions nothing is told. The seed is fixed and every method gets the same
+resamples, so equal values give equal intervals and differences are paired.
 """
 
 from __future__ import annotations
@@ -19,9 +23,16 @@ from numpy.typing import NDArray
 SEED = 42
 RESAMPLES = 2000
 LEVEL = 0.95
+SURE = 0.05
+LEAST_PAIRS = 10
+"""Questions from which a difference is called real."""
 
 # Means are computed in blocks of so many resampled values, to bound memory.
 _BLOCK = 2_000_000
+# Up to so many differences every choice of signs is looked at: 4,096 of them.
+_ALL_SIGNS = 12
+# Sums closer than this to the observed one are equal to it but for rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,8 @@ class Interval:
 class Difference:
     """Mean of the paired differences ``b - a`` over ``n`` questions, with its 95 % interval.
 
-    ``p`` is the two-sided bootstrap p-value: twice the share of resamples on the other side of 0.
+    ``p`` is the two-sided p-value of the sign-flip test: how often a mean as far from 0 comes about
+    when the sign of every difference is chance.
     """
 
     mean: float
@@ -46,9 +58,15 @@ class Difference:
     n: int
 
     @property
+    def is_enough(self) -> bool:
+        """Whether there are questions enough to tell a difference from chance."""
+        return self.n >= LEAST_PAIRS
+
+    @property
     def is_real(self) -> bool:
-        """Whether zero lies outside the interval."""
-        return self.low > 0 or self.high < 0
+        """Whether there are questions enough, zero lies outside the interval, and chance seldom
+        does as much."""
+        return self.is_enough and (self.low > 0 or self.high < 0) and self.p < SURE
 
 
 def mean_interval(values: Sequence[float], seed: int = SEED) -> Interval:
@@ -65,15 +83,14 @@ def mean_interval(values: Sequence[float], seed: int = SEED) -> Interval:
 def paired_difference(
     before: Sequence[float], after: Sequence[float], seed: int = SEED
 ) -> Difference:
-    """Mean of ``after - before``, question by question.
-
-    The p-value inverts the percentile interval (Davison and Hinkley, *Bootstrap Methods*, 1997,
-    section 5.5), so it is below 0.05 just where the interval leaves 0 out; 1 is added to both
-    counts so that it is never 0. Raises ValueError when the lists are empty or differ in length.
+    """Mean of ``after - before``, question by question. Raises ValueError when the lists are empty
+    or differ in length.
 
     >>> found = paired_difference([0.0] * 30, [1.0] * 29 + [0.0])
     >>> round(found.mean, 3), found.is_real, found.p < 0.01
     (0.967, True, True)
+    >>> paired_difference([0.0], [1.0]).p
+    1.0
     """
     if len(before) != len(after):
         raise ValueError(f"{len(before)} values against {len(after)}: pair them by question")
@@ -81,14 +98,34 @@ def paired_difference(
     means = _resampled_means(differences, seed)
     observed = math.fsum(differences) / len(differences)
     low, high = np.quantile(means, _TAILS)
-    beyond = int(min(np.sum(means <= 1e-12), np.sum(means >= -1e-12)))
     return Difference(
         mean=observed,
         low=float(low),
         high=float(high),
-        p=min(1.0, 2 * (beyond + 1) / (RESAMPLES + 1)),
+        p=_sign_flip_p(differences, seed),
         n=len(differences),
     )
+
+
+def _sign_flip_p(differences: NDArray[np.float64], seed: int) -> float:
+    """The share of sign choices whose mean is at least as far from 0 as the observed one.
+
+    Exact for few differences; for more, of :data:`RESAMPLES` random choices and the observed one,
+    so that it is never 0.
+    """
+    moved = differences[np.abs(differences) > _ROUNDING]
+    least = abs(math.fsum(moved)) - _ROUNDING
+    if len(moved) <= _ALL_SIGNS:
+        choices = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved)) & 1
+        return float(np.mean(np.abs((2 * choices - 1) @ moved) >= least))
+    generator = np.random.default_rng(seed)
+    rows = max(1, _BLOCK // len(moved))
+    beyond = 0
+    for start in range(0, RESAMPLES, rows):
+        size = (min(rows, RESAMPLES - start), len(moved))
+        signs = generator.choice((-1.0, 1.0), size)
+        beyond += int(np.sum(np.abs(signs @ moved) >= least))
+    return (beyond + 1) / (RESAMPLES + 1)
 
 
 _TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)

@@ -20,6 +20,7 @@ class Asked:
     ``relevant`` maps the key of each relevant document (its id) to the item that names it in the
     questions file. ``hops`` is the file's, else the number of relevant documents; ``language``
     is the file's, else that of the question's words; ``type`` is empty where there is none.
+    ``outside`` are the relevant items whose documents a filter kept out of the search.
     """
 
     id: str
@@ -28,6 +29,7 @@ class Asked:
     hops: int = 0
     language: str = ""
     type: str = ""
+    outside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -194,25 +196,33 @@ def _means(result: MethodResult, ids: Sequence[str]) -> dict[str, float]:
 
 
 def evaluation_from(data: Mapping[str, Any]) -> Evaluation:
-    """The evaluation that :meth:`Evaluation.to_dict` wrote. Raises KeyError, TypeError or
-    ValueError for other data."""
+    """The evaluation that :meth:`Evaluation.to_dict` wrote. Raises KeyError, TypeError,
+    ValueError or OverflowError for other data."""
+    methods = tuple(_method_from(row) for row in data["methods"])
+    judged = [{q.id: set(q.metrics) for q in method.questions if q.metrics} for method in methods]
+    if not judged or not all(found and found == judged[0] for found in judged):
+        raise ValueError("the methods do not have the same questions and metrics")
+    if any(set(found) != set(m.mean) for m in methods for found in judged[0].values()):
+        raise ValueError("a mean is of no metric of the questions")
     return Evaluation(
         ks=tuple(int(k) for k in data["ks"]),
         depth=int(data["depth"]),
         n_questions=int(data["n_questions"]),
-        methods=tuple(_method_from(row) for row in data["methods"]),
+        methods=methods,
         excluded=tuple(data["excluded"]),
         unmatched=tuple(Refused(**row) for row in data["unmatched"]),
         refused=tuple(Refused(**row) for row in data["refused"]),
         skipped=dict(data["skipped"]),
-        questions=tuple(Asked(**row) for row in data["questions"]),
+        questions=tuple(
+            Asked(**{**row, "outside": tuple(row.get("outside", ()))}) for row in data["questions"]
+        ),
     )
 
 
 def _method_from(row: Mapping[str, Any]) -> MethodResult:
     return MethodResult(
         method=str(row["method"]),
-        mean={name: float(value) for name, value in row["mean"].items()},
+        mean=_numbers(row["mean"]),
         p50_ms=float(row["p50_ms"]),
         p95_ms=float(row["p95_ms"]),
         questions=tuple(_question_from(question) for question in row["questions"]),
@@ -221,4 +231,11 @@ def _method_from(row: Mapping[str, Any]) -> MethodResult:
 
 def _question_from(row: Mapping[str, Any]) -> QuestionResult:
     lists = {key: tuple(row[key]) for key in ("retrieved", "warnings", "documents")}
-    return QuestionResult(**{**row, **lists})
+    return QuestionResult(**{**row, **lists, "metrics": _numbers(row["metrics"])})
+
+
+def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
+    found = {name: float(value) for name, value in row.items()}
+    if not all(map(math.isfinite, found.values())):
+        raise ValueError(f"a metric is no number: {found}")
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from graphkb.errors import EmbeddingError, NotIndexedError, UsageError
@@ -16,6 +16,8 @@ from graphkb.types import Hits, Progress, Refused, no_progress
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from graphkb.search.snapshot import Snapshot
 
 DEFAULT_KS = (1, 5, 8)
 
@@ -48,13 +50,16 @@ def run_evaluation(
     ks: Sequence[int] = DEFAULT_KS,
     progress: Progress = no_progress,
     candidates: int = 0,
+    inside: Collection[str] | None = None,
 ) -> Evaluation:
     """Asks every question of every method; documents rank by their first text unit.
 
     ``methods`` empty means all of the project's. Ten text units are asked for per document of the
     last cut, and at least ``candidates``, so that what a leg put forward is seen to its end.
-    Raises UsageError for an unknown method, when no question is judged, or when none of the
-    methods can run.
+    ``inside`` are the documents that the project's filter lets through, None without one: relevant
+    ones that it does not are named in ``Asked.outside`` and count as not found. Raises UsageError
+    for an unknown method or when no question is judged, NotIndexedError when none of the methods
+    can run.
     """
     cuts = tuple(sorted(set(ks)))
     depth = min(_MOST_UNITS, max(_UNITS_PER_DOCUMENT * cuts[-1], candidates))
@@ -84,16 +89,28 @@ def run_evaluation(
         unmatched=tuple(unmatched),
         refused=question_set.refused,
         skipped=skipped,
-        questions=tuple(_asked(q, judgements[q.id]) for q in question_set.questions),
+        questions=tuple(_asked(q, judgements[q.id], inside) for q in question_set.questions),
     )
 
 
-def document_names(project: Searchable) -> DocumentNames:
-    """The project's documents, to be found by id, path or title."""
-    return DocumentNames(project.table("documents").select("id", "path", "title").iter_rows())
+def document_names(project: Searchable, inside: Collection[str] | None = None) -> DocumentNames:
+    """The project's documents (those ``inside``, where that is given), to be found by id, path or
+    title."""
+    rows = project.table("documents").select("id", "path", "title").iter_rows()
+    return DocumentNames(row for row in rows if _in(row[0], inside))
 
 
-def _asked(question: Question, judgement: Judgement) -> Asked:
+def documents_inside(snapshot: Snapshot) -> frozenset[str] | None:
+    """Ids of the documents that the snapshot's filter lets something of through; None where it is
+    not narrowed."""
+    if snapshot.selection is None:
+        return None
+    units = snapshot.store.read("text_units", ("id", "document_id"))
+    return frozenset(d for unit, d in units.iter_rows() if unit in snapshot.selection.unit_ids)
+
+
+def _asked(question: Question, judgement: Judgement, inside: Collection[str] | None) -> Asked:
+    reached = {key for document, key in judgement.document_item.items() if _in(document, inside)}
     return Asked(
         id=question.id,
         query=question.query,
@@ -101,7 +118,16 @@ def _asked(question: Question, judgement: Judgement) -> Asked:
         hops=question.hops or len(judgement.labels),
         language=question.language or question_language(question.query),
         type=question.type,
+        outside=tuple(
+            label
+            for key, label in judgement.labels.items()
+            if key not in reached and label not in judgement.unmatched
+        ),
     )
+
+
+def _in(document: str, inside: Collection[str] | None) -> bool:
+    return inside is None or document in inside
 
 
 def _known(methods: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:

@@ -8,13 +8,24 @@ document rank score method``. Ids hold no white space there: it and ``%`` are wr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from graphkb.errors import UsageError
+from graphkb.evaluate.files import check_writable, write_text
 from graphkb.evaluate.results import Asked, Evaluation, MethodResult
 
 _NOT_PLAIN = re.compile(r"[\s%\x00-\x1f\x7f]")
+
+
+def check_prefix(prefix: Path, methods: Sequence[str], what: str = "--trec") -> None:
+    """Raises UsageError when a file that :func:`write_trec` makes for these methods cannot be
+    written."""
+    if prefix.name in ("", ".."):
+        raise UsageError(f"{what}: {prefix} is a folder; give how the files begin, such as out/run")
+    for path in (_qrels_path(prefix), *(_run_path(prefix, method) for method in methods)):
+        check_writable(path, what)
 
 
 def write_trec(prefix: Path, evaluation: Evaluation) -> list[Path]:
@@ -24,15 +35,21 @@ def write_trec(prefix: Path, evaluation: Evaluation) -> list[Path]:
     be found. Questions without relevant documents are in no file. A question that retrieved
     nothing has no line in a run: trec_eval counts it with ``-c``.
     """
-    prefix.parent.mkdir(parents=True, exist_ok=True)
     judged = [question for question in evaluation.questions if question.relevant]
-    files = {prefix.with_name(f"{prefix.name}.qrels"): _qrels(judged)}
+    files = {_qrels_path(prefix): _qrels(judged)}
     for result in evaluation.methods:
-        path = prefix.with_name(f"{prefix.name}.{result.method}.run")
-        files[path] = _run(result, {question.id for question in judged})
+        files[_run_path(prefix, result.method)] = _run(result, {question.id for question in judged})
     for path, lines in files.items():
-        path.write_text("".join(f"{line}\n" for line in lines), "utf-8", newline="\n")
+        write_text(path, "".join(f"{line}\n" for line in lines))
     return list(files)
+
+
+def _qrels_path(prefix: Path) -> Path:
+    return prefix.with_name(f"{prefix.name}.qrels")
+
+
+def _run_path(prefix: Path, method: str) -> Path:
+    return prefix.with_name(f"{prefix.name}.{method}.run")
 
 
 def _qrels(questions: list[Asked]) -> Iterator[str]:

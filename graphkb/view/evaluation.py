@@ -6,9 +6,12 @@ from collections.abc import Collection, Sequence
 
 from graphkb.evaluate.compare import Change, RunComparison
 from graphkb.evaluate.misses import Miss
-from graphkb.evaluate.resample import Difference, Interval
+from graphkb.evaluate.resample import LEAST_PAIRS, Difference, Interval
 from graphkb.evaluate.results import Evaluation
 from graphkb.view.terminal import one_line
+
+# Items of a kind that are named.
+_NAMED = 5
 
 
 def evaluation_lines(evaluation: Evaluation) -> list[str]:
@@ -17,7 +20,8 @@ def evaluation_lines(evaluation: Evaluation) -> list[str]:
     judged = evaluation.n_questions - len(evaluation.excluded)
     lines = [f"{judged} questions, documents ranked by their best passage", ""]
     lines += markdown_table(evaluation).split("\n")
-    lines += ["", f"95 % intervals (bootstrap over the {judged} questions):"]
+    few = "" if judged >= LEAST_PAIRS else f"; fewer than {LEAST_PAIRS} say little"
+    lines += ["", f"95 % intervals (bootstrap over the {judged} questions{few}):"]
     lines += interval_table(evaluation).split("\n")
     for by in dict.fromkeys(group.by for group in evaluation.groups):
         lines += ["", f"by {by}:", *group_table(evaluation, by).split("\n")]
@@ -35,9 +39,15 @@ def evaluation_lines(evaluation: Evaluation) -> list[str]:
 
 
 def bounds(found: Difference | Interval, sign: str = "+") -> str:
-    """An interval in brackets, with the p-value of a difference."""
+    """An interval in brackets, with the p-value of a difference; words where the questions are too
+    few."""
+    if isinstance(found, Difference) and not found.is_enough:
+        return f"({found.n} questions, {_TOO_FEW})"
     p = f", p {found.p:.3f}" if isinstance(found, Difference) else ""
     return f"[{found.low:{sign}.3f}, {found.high:{sign}.3f}]{p}"
+
+
+_TOO_FEW = f"too few to tell from chance; give at least {LEAST_PAIRS}"
 
 
 def interval_table(evaluation: Evaluation) -> str:
@@ -71,10 +81,26 @@ def group_table(evaluation: Evaluation, by: str) -> str:
 
 _LOST = {
     "absent": "not in the knowledge base",
+    "outside": "outside the filter",
     "unseen": "not among the candidates",
     "fused out": "a leg put it forward, fusion ranked it out",
     "cut": "found, below the cut",
 }
+# Places that no leg can reach.
+_UNREACHABLE = ("absent", "outside")
+
+
+def outside_line(evaluation: Evaluation) -> str:
+    """How many relevant documents the filter keeps out, the first of them named; empty without."""
+    kept_out = [f"{q.id}: {item}" for q in evaluation.questions for item in q.outside]
+    if not kept_out:
+        return ""
+    asked = sum(bool(question.outside) for question in evaluation.questions)
+    more = ", …" if len(kept_out) > _NAMED else ""
+    return (
+        f"{len(kept_out)} relevant documents of {asked} questions lie outside the filter and count "
+        f"as not found: {', '.join(map(one_line, kept_out[:_NAMED]))}{more}"
+    )
 
 
 def miss_lines(misses: Sequence[Miss], last: int) -> list[str]:
@@ -97,7 +123,7 @@ def _miss(miss: Miss) -> list[str]:
     for lost in miss.lost:
         rank = f" (rank {lost.rank})" if lost.rank else ""
         seen = ", ".join(f"{leg} {place or 'none'}" for leg, place in lost.legs.items())
-        known = f"; ranks by leg: {seen}" if seen and lost.place != "absent" else ""
+        known = f"; ranks by leg: {seen}" if seen and lost.place not in _UNREACHABLE else ""
         lines.append(f"missing: {one_line(lost.item)}: {_LOST[lost.place]}{rank}{known}")
     lines += [f"found: {one_line(item)} at rank {place}" for item, place in miss.found.items()]
     for name, titles in miss.top.items():
@@ -119,15 +145,22 @@ def run_comparison_lines(found: RunComparison) -> list[str]:
         rows = [["metric", "before", "after", "difference", "95 % interval", "p"]]
         for metric, difference in method.metrics.items():
             before, after = method.means[metric]
-            interval = f"{difference.low:+.3f} to {difference.high:+.3f}"
-            values = [f"{before:.3f}", f"{after:.3f}", f"{difference.mean:+.3f}", interval]
-            rows.append([metric, *values, f"{difference.p:.3f}"])
+            interval, p = "–", "–"
+            if difference.is_enough:
+                interval = f"{difference.low:+.3f} to {difference.high:+.3f}"
+                p = f"{difference.p:.3f}"
+            values = [f"{before:.3f}", f"{after:.3f}", f"{difference.mean:+.3f}"]
+            rows.append([metric, *values, interval, p])
         lines += ["", f"{name}:", *aligned(rows).split("\n")]
         for what, changes in (("won", method.won), ("lost", method.lost)):
             if changes:
                 lines.append(f"{what} {len(changes)} questions, by {method.by}:")
                 lines += [f"  {_change(change)}" for change in changes]
-    verdict = "worse: the loss is more than chance explains" if found.is_worse else "not worse"
+    verdict = {
+        "worse": "worse: the loss is more than chance explains",
+        "not worse": "not worse",
+        "too few": f"none: {found.n} questions are {_TOO_FEW}",
+    }[found.verdict]
     return [*lines, "", f"verdict on {found.methods[0].after}: {verdict}"]
 
 
@@ -151,7 +184,8 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
 
     Columns in ``left`` are text and stand left, the others are numbers and stand right.
     """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    # A rule of one character is none in Markdown.
+    widths = [max(2, *map(len, column)) for column in zip(*rows, strict=True)]
     rule = [
         "-" * width if place in left else "-" * (width - 1) + ":"
         for place, width in enumerate(widths)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from graphkb.evaluate.misses import Miss
 from graphkb.evaluate.results import Evaluation, MethodResult
-from graphkb.view.evaluation import bounds, main_metrics
+from graphkb.view.evaluation import bounds, main_metrics, outside_line
 from graphkb.view.terminal import printable
 
 _COLOURS = ("#2f6db3", "#c2571a", "#3b8a4a", "#8452a8", "#8a6d1d", "#5b6770")
@@ -30,6 +30,7 @@ summary{cursor:pointer}
 _WIDTH, _LABEL, _BAR, _GAP = 720, 130, 14, 12
 _LOST = {
     "absent": "not in the knowledge base",
+    "outside": "outside the filter",
     "unseen": "not among the candidates",
     "fused out": "fusion ranked it out",
     "cut": "below the cut",
@@ -278,6 +279,8 @@ def _left_out(evaluation: Evaluation) -> list[str]:
     said += [f"{method}: {reason}" for method, reason in evaluation.skipped.items()]
     if evaluation.excluded:
         said.append(f"without relevant documents: {', '.join(evaluation.excluded)}")
+    if outside := outside_line(evaluation):
+        said.append(outside)
     if not said:
         return []
     return ["<h2>Left out</h2>", f"<ul>{''.join(f'<li>{_text(line)}</li>' for line in said)}</ul>"]

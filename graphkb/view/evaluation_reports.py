@@ -92,6 +92,8 @@ def calibration_lines(found: Calibration) -> list[str]:
             f"{LEAST_UNANSWERABLE} unanswerable questions"
         )
         return lines
+    if found.verdict == "same":
+        return [*lines, "no recommendation: no threshold did better than those in force"]
     return [*lines, "recommended:", "", *setting_lines(found.settings)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,12 @@ import pytest
 
 from graphkb.errors import InputError, ModelFailure, UsageError
 from graphkb.evaluate.answers import evaluate_answers
-from graphkb.evaluate.calibrate import area_under_curve, choose_threshold
+from graphkb.evaluate.calibrate import (
+    Calibration,
+    _calibrated,
+    area_under_curve,
+    choose_threshold,
+)
 from graphkb.evaluate.faithful import Judged, check_support, judge_answers, read_verdicts
 from graphkb.evaluate.matching import match_answer
 from graphkb.evaluate.questions import Question, QuestionSet
@@ -132,6 +138,36 @@ def test_the_threshold_is_calibrated(knowledge: Project):
         knowledge.calibrate(QuestionSet(ASKED.questions[:2]))
     with pytest.raises(UsageError, match="unknown query method 'hybird'"):
         knowledge.calibrate(ASKED, ["hybird"])
+
+
+def calibrated(now: float, with_answer: Sequence[float], without: Sequence[float]) -> Calibration:
+    method = _calibrated("hybrid", {}, with_answer, without, 0.05, now, 42)
+    return Calibration(0.05, len(with_answer), len(without), True, (method,), (), {"drift": 0.3})
+
+
+def test_a_threshold_without_gain_is_not_recommended():
+    answerable = [0.6 + place / 100 for place in range(20)]
+    unanswerable = [place / 40 for place in range(10)]
+    same = calibrated(0.4, answerable, unanswerable)
+    assert same.methods[0].threshold != 0.4
+    assert same.verdict == "same"
+    end = "no recommendation: no threshold did better than those in force"
+    assert calibration_lines(same)[-1] == end
+    for now in (0.1, 0.7):
+        found = calibrated(now, answerable, unanswerable)
+        assert found.verdict == "gain"
+        threshold = found.methods[0].threshold
+        assert found.settings == {
+            "answer.refusal_threshold": threshold,
+            "answer.refusal_by_method": {"drift": 0.3},
+        }
+        assert "recommended:" in calibration_lines(found)
+
+
+def test_calibration_leaves_out_what_the_filter_does(knowledge: Project):
+    narrowed = knowledge.where("path != '公司.md'")
+    found = narrowed.calibrate(ASKED, ["hybrid"])
+    assert (found.n_answerable, found.n_unanswerable) == (2, 2)
 
 
 def test_thresholds_by_method_are_what_answers_follow(knowledge: Project):

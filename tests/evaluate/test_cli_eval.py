@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from graphkb.cli import main
+from graphkb.evaluate.files import check_writable, write_text
 from graphkb.project import Project
 
 QUESTIONS = """\
@@ -67,6 +68,96 @@ def test_a_run_is_saved_reported_exported_and_compared(
     assert json.loads(run("eval", "--compare", "一", "二", "--json").stdout)["is_worse"] is False
 
 
+def test_three_lost_questions_are_too_few_to_fail_on(run, tmp_path: Path):
+    texts = ("Who leads Osprey?", "谁负责北斗水表项目？", "What does E-4110 mean?")
+    for name, documents in {
+        "before": ("osprey.md", "公司.md", "errors.md"),
+        "after": ("没有", "没有", "没有"),
+    }.items():
+        lines = [{"query": q, "relevant": [d]} for q, d in zip(texts, documents, strict=True)]
+        path = tmp_path / "q.jsonl"
+        path.write_text("\n".join(map(json.dumps, lines)), "utf8")
+        assert run("eval", str(path), "--save", name, "--methods", "hybrid").exit_code == 0
+    done = run("eval", "--compare", "before", "after", "--json")
+    assert done.exit_code == 0
+    data = json.loads(done.stdout)
+    assert (data["verdict"], data["is_worse"]) == ("too few", False)
+    assert done.stderr == "warning: 3 questions are too few to tell whether after is worse\n"
+
+
+def test_what_the_filter_keeps_out_is_said(run, asked: str):
+    done = run("eval", asked, "--where", "path != '公司.md'", "--misses", "--methods", "hybrid")
+    assert done.exit_code == 0, done.stderr
+    said = "1 relevant documents of 1 questions lie outside the filter and count as not found: "
+    assert f"warning: {said}2: 公司.md" in done.stderr
+    assert "    missing: 公司.md: outside the filter" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--save", ""], "run name '': use up to 80 letters"),
+        (["--save", "𠀀" * 80], "(240 bytes)"),
+        (["--html", ""], "the name is empty; give the name of a file"),
+        (["--trec", ""], "the name is empty; give the name of a file"),
+        (["--html", "."], "--html: . is a folder; give the name of a file"),
+        (["--trec", ".."], "--trec: .. is a folder; give how the files begin"),
+        (["--html", "{asked}/x/page.html"], "问题.jsonl is not a folder"),
+        (["--trec", "{asked}/x/run"], "问题.jsonl is not a folder"),
+        (["--html", "{folder}/new/" + "页" * 100], "(File name too long)"),
+        (["--trec", "{folder}/" + "r" * 250], "(File name too long)"),
+    ],
+)
+def test_files_are_looked_at_before_anything_is_measured(
+    run, asked: str, options: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(Project, "eval", lambda *_, **__: pytest.fail("measured"))
+    folder = Path(asked).parent
+    done = run("eval", asked, *(text.format(asked=asked, folder=folder) for text in options))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert list(folder.iterdir()) == [Path(asked)]
+
+
+def test_missing_folders_are_made_for_every_file(run, asked: str, tmp_path: Path):
+    page, prefix = tmp_path / "页" / "a" / "x.html", tmp_path / "b" / "c" / "run"
+    options = ["--html", str(page), "--trec", str(prefix), "--methods", "lexical"]
+    assert run("eval", asked, *options).exit_code == 0
+    assert {path.name for path in prefix.parent.iterdir()} == {"run.qrels", "run.lexical.run"}
+    assert page.is_file()
+
+
+def test_a_read_only_report_is_refused_first(run, asked: str, tmp_path: Path):
+    page = tmp_path / "页.html"
+    page.write_text("old", "utf8")
+    page.chmod(0o400)
+    done = run("eval", asked, "--html", str(page))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == f"error: --html: {page} cannot be written (it is read-only)\n"
+    assert page.read_text("utf8") == "old"
+
+
+def test_the_longest_name_can_be_written(tmp_path: Path):
+    path = tmp_path / ("字" * 83 + ".html")
+    check_writable(path, "--html")
+    write_text(path, "x")
+    assert path.read_text("utf8") == "x"
+
+
+def test_a_files_rights_and_links_stay(tmp_path: Path):
+    kept = tmp_path / "kept.html"
+    kept.write_text("old", "utf8")
+    kept.chmod(0o600)
+    link = tmp_path / "link.html"
+    link.symlink_to(kept)
+    write_text(link, "新 \udcff")
+    assert link.is_symlink()
+    assert kept.read_text("utf8") == r"新 \udcff"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 def test_too_few_questions_are_neither_recommended_nor_written(run, asked: str, knowledge: Project):
     for option in ("--tune", "--calibrate"):
         done = run("eval", option, asked, "--apply")
@@ -92,9 +183,16 @@ def test_what_is_recommended_is_written_where_asked(
     path.write_text("\n".join(map(json.dumps, lines)), "utf8")
     done = run("eval", "--calibrate", str(path), "--methods", "hybrid", "--json")
     assert done.exit_code == 0, done.stderr
-    threshold = json.loads(done.stdout)["settings"]["answer.refusal_threshold"]
+    found = json.loads(done.stdout)
+    threshold = found["methods"][0]["threshold"]
     assert 0 < threshold < 1
     settings = knowledge.root / "settings.yaml"
+    assert found["verdict"] == "same"
+    assert found["settings"]["answer.refusal_threshold"] == 0.4, "what is in force stays"
+    done = run("eval", "--calibrate", str(path), "--methods", "hybrid", "--apply")
+    assert done.exit_code == 1
+    assert "no recommendation: no threshold did better" in done.stdout
+    assert not settings.exists()
     try:
         settings.write_text("answer:\n  refusal_threshold: 0.9  # 阈值\n", "utf8")
         done = run("eval", "--calibrate", str(path), "--methods", "hybrid", "--apply")
@@ -133,6 +231,7 @@ def test_questions_are_written_and_measured(run, tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--tune", "--save", "", "q"], "--save does not go with --tune"),
         (["--tune", "--answers", "q"], "--tune and --answers do not go together"),
         (["--apply", "q"], "--apply goes with --tune or --calibrate"),
         (["--judge", "q"], "--judge goes with --answers"),

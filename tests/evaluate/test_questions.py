@@ -81,6 +81,44 @@ def test_optional_keys_are_read_and_wrong_ones_named(tmp_path: Path):
     ]
 
 
+def test_line_numbers_give_way_to_ids(tmp_path: Path):
+    path = written(
+        tmp_path,
+        '{"query": "一"}\n{"query": "two"}\n{"query": "三"}\n{"id": 2, "query": "four"}\n'
+        '{"id": "line 2", "query": "五"}\n{"id": "2", "query": "six"}\n',
+    )
+    found = read_questions(path)
+    assert [(question.id, question.query) for question in found.questions] == [
+        ("1", "一"), ("line line 2", "two"), ("3", "三"), ("2", "four"), ("line 2", "五"),
+    ]  # fmt: skip
+    assert [item.reason for item in found.refused] == ["id '2' is taken by an earlier line"]
+
+
+def test_what_no_file_can_hold_is_refused_by_line(tmp_path: Path):
+    path = written(
+        tmp_path,
+        '{"query": "好"}\n{"id": %s, "query": "a"}\n' % ("7" * 5000)
+        + r"""{"id": "a\ud800", "query": "b"}
+{"query": "半\udc00"}
+{"query": "c", "relevant": ["\ud83d"]}
+{"query": "d", "type": "\ud83d"}
+{"k\ud83d": 1}
+{"id": "whole \ud83d\ude00", "query": "e"}
+""",
+    )
+    found = read_questions(path)
+    assert [question.id for question in found.questions] == ["1", "whole 😀"]
+    assert [item.reason for item in found.refused] == [
+        "not usable JSON: Exceeds the limit (4300 digits) for integer string conversion: "
+        "value has 5000 digits",
+        r"half a character in a\ud800; write it whole, as UTF-8",
+        r"half a character in 半\udc00; write it whole, as UTF-8",
+        r"half a character in \ud83d; write it whole, as UTF-8",
+        r"half a character in \ud83d; write it whole, as UTF-8",
+        r"no text under 'query' (keys: k\ud83d)",
+    ]
+
+
 def test_unusable_files_are_errors(tmp_path: Path):
     with pytest.raises(UsageError, match="no such file"):
         read_questions(tmp_path / "none.jsonl")

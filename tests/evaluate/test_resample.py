@@ -1,4 +1,4 @@
-"""Bootstrap intervals, held against scipy's."""
+"""Bootstrap intervals and the sign-flip test, held against scipy's."""
 
 from __future__ import annotations
 
@@ -38,6 +38,26 @@ def test_no_difference_is_not_real():
     assert paired_difference(VALUES, VALUES).p == 1
     reverse = paired_difference(shuffled, VALUES)
     assert (reverse.low, reverse.high) == pytest.approx((-found.high, -found.low), abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 3, 9])
+def test_a_handful_of_questions_is_never_real(n: int):
+    found = paired_difference([0.5 + place / 1000 for place in range(n)], [0.0] * n)
+    assert found.p == pytest.approx(2 / 2**n)
+    assert not found.is_enough
+    assert not found.is_real
+    assert paired_difference([0.5] * 10, [0.0] * 10).is_real
+
+
+@pytest.mark.parametrize("n", [6, 11, 40])
+def test_p_is_that_of_the_sign_flip_test(n: int):
+    generator = np.random.default_rng(n)
+    differences = generator.choice([0.0, 0.25, -0.25, 0.5], n)
+    wanted = stats.permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=20_000, rng=generator
+    ).pvalue
+    found = paired_difference([0.0] * n, list(differences))
+    assert found.p == pytest.approx(wanted, abs=0.02)
 
 
 def test_lists_must_be_pairs_and_not_empty():

@@ -9,9 +9,17 @@ import pytest
 from graphkb.errors import NotIndexedError, UsageError
 from graphkb.evaluate.misses import find_misses
 from graphkb.evaluate.questions import Question, QuestionSet
+from graphkb.evaluate.results import evaluation_from
 from graphkb.evaluate.run import percentile, run_evaluation
 from graphkb.types import Hit, Hits, Refused
-from graphkb.view.evaluation import aligned, evaluation_lines, markdown_table, miss_lines
+from graphkb.view.evaluation import (
+    aligned,
+    evaluation_lines,
+    markdown_table,
+    miss_lines,
+    outside_line,
+)
+from graphkb.view.evaluation_html import evaluation_html
 
 DOCUMENTS = ["d1", "d2", "d3", "d4"]
 
@@ -144,11 +152,12 @@ def test_tables_have_intervals_and_the_breakdown():
     assert len({len(line) for line in lines}) == 1
     text = evaluation_lines(evaluation)
     assert text[0] == "2 questions, documents ranked by their best passage"
-    assert "95 % intervals (bootstrap over the 2 questions):" in text
+    assert "95 % intervals (bootstrap over the 2 questions; fewer than 10 say little):" in text
     intervals = [" ".join(line.split()) for line in text]
     assert any(line.startswith("| lexical | 0.500–1.000 | 0.000–1.000 |") for line in intervals)
-    assert text[-1].startswith(
-        "fusion 0.750 against its best leg (lexical) 1.000: -0.250 MRR [-0.500, +0.000], p 0."
+    assert text[-1] == (
+        "fusion 0.750 against its best leg (lexical) 1.000: -0.250 MRR (2 questions, too few to "
+        "tell from chance; give at least 10)"
     )
 
 
@@ -195,6 +204,23 @@ def test_misses_say_where_evidence_was_lost():
     ]
 
 
+def test_what_the_filter_keeps_out_is_named():
+    asked = QuestionSet((Question("q2", "二", ("标题 d3", "d1", "没有")),))
+    project = ThreeMethods()
+    evaluation = run_evaluation(project, asked, ["hybrid"], (1,), inside={"d1", "d4"})
+    assert evaluation.questions[0].outside == ("标题 d3",)
+    (miss,) = find_misses(project, evaluation)
+    places = {lost.item: lost.place for lost in miss.lost}
+    assert places == {"标题 d3": "outside", "d1": "fused out", "没有": "absent"}
+    assert "    missing: 标题 d3: outside the filter (rank 2)" in miss_lines([miss], 1)
+    said = "1 relevant documents of 1 questions lie outside the filter and count as not found: "
+    assert outside_line(evaluation) == f"{said}q2: 标题 d3"
+    assert f"{said}q2: 标题 d3" in evaluation_html(evaluation, [miss], "x")
+    again = evaluation_from(json.loads(json.dumps(evaluation.to_dict())))
+    assert again.questions == evaluation.questions
+    assert outside_line(run_evaluation(project, asked, ["hybrid"], (1,))) == ""
+
+
 def test_an_unseen_document_is_in_no_leg():
     asked = QuestionSet((Question("q1", "一", ("d4",)),))
     evaluation = run_evaluation(ThreeMethods(), asked, ["hybrid", "lexical"], (2,))
@@ -209,4 +235,5 @@ def test_aligned_is_markdown():
     assert aligned(rows, left=(0, 2)) == (
         "| set | bar | how |\n| --- | --: | --- |\n| a   | 0.5 | x   |"
     )
+    assert aligned([["a", "p"], ["b", "–"]]) == "| a  |  p |\n| -- | -: |\n| b  |  – |"
     assert aligned(rows).endswith("| a   | 0.5 |   x |")

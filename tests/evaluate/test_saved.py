@@ -17,7 +17,7 @@ from graphkb.evaluate.metrics import evaluate
 from graphkb.evaluate.misses import Lost, Miss
 from graphkb.evaluate.results import Asked, Evaluation, MethodResult, QuestionResult
 from graphkb.evaluate.run import metric_names
-from graphkb.evaluate.saved import SavedRun, list_runs, load_run, save_run
+from graphkb.evaluate.saved import SavedRun, check_name, list_runs, load_run, save_run
 from graphkb.evaluate.trec import write_trec
 from graphkb.view.evaluation import run_comparison_lines
 from graphkb.view.evaluation_html import evaluation_html
@@ -66,8 +66,22 @@ def test_what_is_no_run_is_named(tmp_path: Path):
         load_run(tmp_path, "none")
     with pytest.raises(UsageError, match=r"run name '\.\./x'"):
         save_run(tmp_path, SavedRun("../x", evaluation(GOOD)))
+    with pytest.raises(UsageError, match=r"run name '': use up to 80 letters"):
+        save_run(tmp_path, SavedRun("", evaluation(GOOD)))
+    with pytest.raises(UsageError, match=r"80 letters, .* \(240 bytes\)"):
+        check_name(tmp_path, "𠀀" * 80)
+    assert list(tmp_path.iterdir()) == []
     other = tmp_path / "other.json"
-    for text in ("[1]", "{", '{"evaluation": {}, "format": 1, "name": "x"}', "3"):
+    printed = evaluation(GOOD).to_dict()
+    no_number = json.dumps(printed).replace('"mrr": 1.0', '"mrr": NaN')
+    no_methods = json.dumps(printed | {"methods": []})
+    one_question = json.loads(json.dumps(printed))
+    one_question["methods"].append(one_question["methods"][0] | {"questions": []})
+    for text in (
+        "[1]", "{", '{"evaluation": {}, "format": 1, "name": "x"}', "3", f'{{"ks": {"9" * 5000}}}',
+        json.dumps({"evaluation": printed, "format": 1, "name": "x", "version": float("inf")}),
+        no_number, no_methods, json.dumps(one_question),
+    ):  # fmt: skip
         other.write_text(text)
         with pytest.raises(InputError, match=r"other\.json: (not a|cannot be read as a) saved"):
             load_run(tmp_path, str(other))
@@ -97,6 +111,19 @@ def test_one_lost_question_may_be_chance():
     poorer = {**GOOD, "0": ["x", "文档 0"]}
     found = compare_runs(SavedRun("a", evaluation(GOOD)), SavedRun("b", evaluation(poorer)))
     assert not found.is_worse
+
+
+@pytest.mark.parametrize("n", [1, 3, 9])
+def test_too_few_questions_tell_nothing(n: int):
+    few = {str(key): GOOD[str(key)] for key in range(n)}
+    lost = {key: ["x", f"文档 {key}"] for key in few}
+    found = compare_runs(SavedRun("甲", evaluation(few)), SavedRun("乙", evaluation(lost)))
+    assert (found.verdict, found.is_worse) == ("too few", False)
+    lines = run_comparison_lines(found)
+    end = f"{n} questions are too few to tell from chance; give at least 10"
+    assert lines[-1] == f"verdict on hybrid: none: {end}"
+    (mrr,) = [line for line in lines if line.startswith("| mrr ")]
+    assert mrr.split()[-4:] == ["–", "|", "–", "|"]
 
 
 def test_only_questions_of_both_runs_are_compared():
