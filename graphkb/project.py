@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -232,12 +233,11 @@ class Project:
 
     def _with_dictionary(self, change: TermsChange) -> TermsChange:
         """Where the words stand now is where the next run of this project looks for them."""
-        in_settings = change.file.name == FILE_NAME
-        dictionary = (
-            list(change.words)
-            if in_settings
-            else self.settings.text.dictionary or str(change.file.relative_to(self.root))
-        )
+        dictionary: str | list[str] = self.settings.text.dictionary
+        if change.file.name == FILE_NAME:
+            dictionary = list(change.words)
+        elif not isinstance(dictionary, str) or not dictionary:
+            dictionary = os.path.relpath(change.file, self.root)
         text = self.settings.text.model_copy(update={"dictionary": dictionary})
         self.settings = self.settings.model_copy(update={"text": text})
         return change
@@ -595,16 +595,21 @@ class Project:
         return manifest.version if manifest else 0
 
     def eval(
-        self, path: str | Path, methods: Sequence[str] | None = None, ks: Sequence[int] = (1, 5, 8)
+        self,
+        path: str | Path | QuestionSet,
+        methods: Sequence[str] | None = None,
+        ks: Sequence[int] = (1, 5, 8),
+        progress: Progress = no_progress,
     ) -> Evaluation:
-        """Retrieval quality on a file of questions; see :mod:`graphkb.evaluate`."""
-        from graphkb.evaluate.questions import read_questions
-        from graphkb.evaluate.run import run_evaluation
+        """Retrieval quality on a file of questions; see
+        :func:`~graphkb.evaluate.run.run_evaluation`."""
+        from graphkb.evaluate.questions import question_set_of
+        from graphkb.evaluate.run import documents_inside, run_evaluation
 
-        candidates = self.settings.search.candidates
-        question_set = read_questions(Path(path))
+        asked, candidates = question_set_of(path), self.settings.search.candidates
+        inside = documents_inside(self._with_text())
         return run_evaluation(
-            self, question_set, list(methods or ()), list(ks), no_progress, candidates
+            self, asked, list(methods or ()), list(ks), progress, candidates, inside
         )
 
     def tune_fusion(
@@ -634,10 +639,10 @@ class Project:
         and without; see :func:`~graphkb.evaluate.calibrate.calibrate_refusal`."""
         from graphkb.evaluate.calibrate import calibrate_refusal
         from graphkb.evaluate.questions import question_set_of
-        from graphkb.evaluate.run import document_names
+        from graphkb.evaluate.run import document_names, documents_inside
 
-        asked, names = question_set_of(questions), document_names(self)
         snapshot = self._with_text()
+        asked, names = question_set_of(questions), document_names(self, documents_inside(snapshot))
         return calibrate_refusal(snapshot, asked, names, methods, rate, seed, progress)
 
     def eval_answers(

@@ -5,8 +5,10 @@ Reading and writing the file is :mod:`graphkb.settings_file`.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Annotated, Any, ClassVar, Literal, get_args
+from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
@@ -20,6 +22,9 @@ from pydantic import (
 )
 
 from graphkb.errors import SettingsError
+
+# The longest wait that systems take, in seconds: twelve days.
+_LONGEST_WAIT = 1_000_000
 
 
 class FromVariable(str):
@@ -76,7 +81,9 @@ class Section(BaseModel):
     ``limits`` are the keys that only say how much time and memory may be used for a result.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False
+    )
 
     limits: ClassVar[frozenset[str]] = frozenset()
 
@@ -176,6 +183,7 @@ class Input(Section):
     max_seconds: float = Field(
         120,
         gt=0,
+        le=_LONGEST_WAIT,
         description="a file, or a page of one, that takes longer is left out; 1 s more a MB",
     )
     max_memory_mb: int = Field(
@@ -284,16 +292,29 @@ class LanguageModel(Section):
     concurrency: int = Field(16, ge=1, le=512, description="calls in flight")
     requests_per_minute: int = Field(0, ge=0, description="0: no limit")
     tokens_per_minute: int = Field(0, ge=0, description="prompt and reply tokens; 0: no limit")
-    timeout: float = Field(180, gt=0, description="seconds a reply may take")
-    connect_timeout: float = Field(10, gt=0, description="seconds a connection may take")
+    timeout: float = Field(180, gt=0, le=_LONGEST_WAIT, description="seconds a reply may take")
+    connect_timeout: float = Field(
+        10, gt=0, le=_LONGEST_WAIT, description="seconds a connection may take"
+    )
     max_retries: int = Field(6, ge=0, le=50, description="for failures that can pass")
-    max_wait: float = Field(60, gt=0, description="longest wait before a retry, in seconds")
+    max_wait: float = Field(
+        60, gt=0, le=_LONGEST_WAIT, description="longest wait before a retry, in seconds"
+    )
     budget_usd: float = Field(0, ge=0, description="most a run may cost by prices; 0: no limit")
     budget_tokens: int = Field(0, ge=0, description="most tokens a run may use; 0: no limit")
     prices: dict[str, list[float]] = Field(
         {}, description="USD per million tokens by model: [prompt, reply]; adds to the known ones"
     )
     extra_body: dict[str, Any] = Field({}, description="more fields of each request, as is")
+
+    @field_validator("extra_body")
+    @classmethod
+    def _can_be_sent(cls, extra_body: dict[str, Any]) -> dict[str, Any]:
+        try:
+            json.dumps(extra_body, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"cannot be sent as JSON ({error})") from None
+        return extra_body
 
     @model_validator(mode="after")
     def _no_file_sent_to_openai(self) -> LanguageModel:
@@ -414,7 +435,7 @@ class Embed(Section):
     )
     concurrency: int = Field(8, ge=1, le=256, description="requests in flight (openai provider)")
     max_retries: int = Field(4, ge=0, le=50, description="for failures that can pass")
-    timeout: float = Field(60, gt=0, description="seconds a request may take")
+    timeout: float = Field(60, gt=0, le=_LONGEST_WAIT, description="seconds a request may take")
 
 
 class Questions(Section):
@@ -426,18 +447,21 @@ class Questions(Section):
     per_unit: int = Field(5, ge=1, le=20, description="most questions a text unit gets")
 
 
+Leg = Literal["lexical", "dense", "graph", "question"]
+
+
 class Search(Section):
     """Retrieval legs and how they are joined."""
 
     top_k: int = Field(8, ge=1, le=1000, description="hits returned")
-    legs: list[Literal["lexical", "dense", "graph", "question"]] = Field(
+    legs: list[Leg] = Field(
         ["lexical", "dense", "graph"],
         description="legs of the hybrid method: lexical, dense, graph, question",
     )
     candidates: int = Field(100, ge=1, le=10_000, description="hits each leg puts forward")
     fusion: Literal["alpha", "rrf"] = Field("alpha", description="scaled scores, or ranks")
     rrf_k: int = Field(60, ge=1, description="constant of reciprocal rank fusion")
-    weights: dict[Literal["lexical", "dense", "graph", "question"], float] = Field(
+    weights: dict[Leg, Annotated[float, Field(ge=0)]] = Field(
         {}, description="fixed weights by leg; empty: weights fitted to each question"
     )
     max_per_doc: int = Field(
@@ -480,6 +504,36 @@ class Search(Section):
         False, description="also search in the documents' other language, worded by the model"
     )
 
+    @field_validator("legs")
+    @classmethod
+    def _legs_are_named_once(cls, legs: list[Leg]) -> list[Leg]:
+        if not legs:
+            raise ValueError(f"no leg, found []; name at least one of {', '.join(get_args(Leg))}")
+        if len(set(legs)) < len(legs):
+            raise ValueError(f"each leg once, found {legs}")
+        return legs
+
+    @model_validator(mode="after")
+    def _some_leg_counts(self) -> Search:
+        # A leg without a weight of its own has 1.
+        if all(self.weights.get(leg, 1.0) == 0 for leg in self.legs):
+            raise ValueError(
+                f"weights {self.weights} leave no leg of {self.legs} that counts; give one of them "
+                "more than 0"
+            )
+        return self
+
+
+def _is_address(url: str) -> bool:
+    """Whether it is an http address with a host, and a port that there can be."""
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+    except ValueError:
+        return False
+    named = bool(parts.hostname) and not re.search(r"\s", parts.netloc)
+    return parts.scheme in ("http", "https") and named and port != 0
+
 
 class Rerank(Section):
     """A second look at the fused text units, by a model that reads question and text together."""
@@ -505,19 +559,24 @@ class Rerank(Section):
     )
     threshold: float = Field(
         0.0,
-        description="text units that score below it are left out; 0: none. For the reranker's own "
-        "scores only, so not with llm, and not when reranking fails",
+        description="text units that score below it, or get no score, are left out; 0: none. For "
+        "the reranker's own scores only, so not with llm, and not when reranking fails",
     )
     timeout: float = Field(
-        30, gt=0, description="seconds a question waits for it, retries included; then fused order"
+        30,
+        gt=0,
+        le=_LONGEST_WAIT,
+        description="seconds a question waits for it, retries included; then fused order",
     )
     max_retries: int = Field(1, ge=0, le=20, description="for failures that can pass (http method)")
     concurrency: int = Field(4, ge=1, le=256, description="requests in flight (http method)")
 
     @model_validator(mode="after")
     def _says_where(self) -> Rerank:
-        if self.method == "http" and not re.match(r"https?://[^/\s]", self.base_url):
-            found = f", found {self.base_url!r}" if self.base_url else ""
+        if self.method == "http" and not _is_address(self.base_url):
+            # Neither a password nor a key in the address is repeated.
+            shown = self.base_url.rpartition("@")[2].partition("?")[0]
+            found = f", found {shown!r}" if self.base_url else ""
             raise ValueError(
                 "method http needs rerank.base_url, for example http://localhost:8080 or "
                 f"https://api.siliconflow.cn/v1{found}"
@@ -589,7 +648,10 @@ class AnswerSettings(Section):
     )
     max_tokens: int = Field(1500, ge=50, description="length of an answer by the model")
     deadline: float = Field(
-        120, gt=0, description="seconds a question may take; then what is known is answered"
+        120,
+        gt=0,
+        le=_LONGEST_WAIT,
+        description="seconds a question may take; then what is known is answered",
     )
     max_sentences: int = Field(6, ge=1, description="sentences in an extractive answer")
     refusal_threshold: float = Field(

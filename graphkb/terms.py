@@ -6,33 +6,39 @@ word a line. They are read by the next index run.
 
 from __future__ import annotations
 
-import os
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+import yaml
 
-from graphkb.errors import InputError, UsageError
+from graphkb.errors import InputError, SettingsError, UsageError
 from graphkb.settings import Settings
-from graphkb.settings_edit import write_settings
-from graphkb.settings_file import FILE_NAME
+from graphkb.settings_edit import edit_lock, write_settings
+from graphkb.settings_file import FILE_NAME, load_settings
 from graphkb.store.lance import Store
-from graphkb.text.dictionary import dictionary_word, dictionary_words
+from graphkb.text.dictionary import dictionary_line, dictionary_word, dictionary_words
 from graphkb.text.names import fold
+from graphkb.whole_file import write_whole
 
 TERMS_FILE = "terms.txt"
 _LONGEST = 60
 # Characters of an example before and behind the term.
 _AROUND = 24
 _NO_TERMS = ("PERSON", "GEO")
+# Categories of characters that nobody sees: control, format, half a character.
+_UNSEEN = ("Cc", "Cf", "Cs")
 _COLUMNS = ("term", "origin", "frequency", "document_frequency", "cohesion", "entropy")
 
 
 @dataclass(frozen=True)
 class TermsChange:
-    """What was written: ``changed`` words, ``unchanged`` ones that were there already (or were
-    not), the ``file`` that holds them, and the ``words`` that it holds now."""
+    """What was written: ``changed`` words as the dictionary spells them, given words that are
+    ``unchanged`` because they were there already (or were not), the ``file`` that holds the
+    dictionary, and the ``words`` that it holds now."""
 
     changed: tuple[str, ...]
     unchanged: tuple[str, ...]
@@ -109,45 +115,61 @@ def _around(text: str, start: int, end: int) -> str:
 
 
 def add_terms(root: Path, settings: Settings, words: Sequence[str]) -> TermsChange:
-    """Put words into the user's dictionary; where there is none, into a new terms.txt beside
+    """Put words into the user's dictionary; where there is none, into a terms.txt beside
     settings.yaml, which ``text.dictionary`` then names.
 
-    Raises UsageError for a word that cannot be one, InputError when the file cannot be read or
-    written, SettingsError when settings.yaml cannot be edited; then nothing is written.
+    Words are the same that differ in case, width, accents or Chinese script only. Several
+    processes may do so at once. Raises UsageError for a word that cannot be one, InputError when
+    the file cannot be read or written, SettingsError when settings.yaml cannot be edited; then
+    nothing is written.
     """
-    given = [_checked(word) for word in words]
-    file, kept = _dictionary(root, settings)
-    known = {fold(word) for word in kept}
-    new = [word for word in dict.fromkeys(given) if fold(word) not in known]
-    there = tuple(word for word in dict.fromkeys(given) if fold(word) in known)
-    if file is None:
-        file = root / FILE_NAME
-        if new:
-            write_settings(root, {"text.dictionary": [*kept, *new]})
-    elif new:
-        _append(file, new)
-        if not settings.text.dictionary:
-            write_settings(root, {"text.dictionary": TERMS_FILE})
-    return TermsChange(tuple(new), there, file, (*kept, *new))
+    given = list(dict.fromkeys(_checked(word) for word in words))
+    with edit_lock(root):
+        kept, file = _dictionary(root, settings)
+        known = {_key(word) for word in kept}
+        new: dict[str, str] = {}
+        for word in given:
+            if _key(word) not in known:
+                new.setdefault(_key(word), word)
+        added = tuple(new.values())
+        there = tuple(word for word in given if word not in added)
+        if added and file is not None:
+            _append(file, added)
+        elif added and kept:
+            write_settings(root, {"text.dictionary": [*kept, *added]}, keep_old=False)
+        elif added:
+            file = root / TERMS_FILE
+            kept = _begun(root, file, added)
+    now = (*kept, *(word for word in added if word not in kept))
+    return TermsChange(added, there, file or root / FILE_NAME, now)
 
 
 def remove_terms(root: Path, settings: Settings, words: Sequence[str]) -> TermsChange:
-    """Take words out of the user's dictionary; comments and the other lines stay.
+    """Take words out of the user's dictionary, in all spellings that are the same to
+    :func:`add_terms`; comments and the other lines stay.
 
-    Raises as :func:`add_terms` does.
+    Raises InputError and SettingsError as :func:`add_terms` does.
     """
-    gone = {fold(_checked(word)): word for word in words}
-    file, kept = _dictionary(root, settings)
-    known = {fold(word) for word in kept}
-    left = tuple(word for word in kept if fold(word) not in gone)
-    removed = tuple(word for key, word in gone.items() if key in known)
-    missing = tuple(word for key, word in gone.items() if key not in known)
-    if removed and file is None:
-        write_settings(root, {"text.dictionary": list(left)})
-    elif removed and file is not None:
-        lines = _read(file).splitlines(keepends=True)
-        _write(file, "".join(line for line in lines if fold(dictionary_word(line)) not in gone))
+    gone = {_key(word): " ".join(word.split()) for word in words}
+    with edit_lock(root):
+        kept, file = _dictionary(root, settings)
+        known = {_key(word) for word in kept}
+        left = tuple(word for word in kept if _key(word) not in gone)
+        removed = tuple(word for word in kept if _key(word) in gone)
+        missing = tuple(word for key, word in gone.items() if key not in known)
+        if removed and file is None:
+            write_settings(root, {"text.dictionary": list(left)}, keep_old=False)
+        elif removed and file is not None:
+            lines = _read(file).splitlines(keepends=True)
+            there = [(line, dictionary_word(line)) for line in lines]
+            kept_lines = [line for line, word in there if not word or _key(word) not in gone]
+            _write(file, "".join(kept_lines))
     return TermsChange(removed, missing, file or root / FILE_NAME, left)
+
+
+def _key(word: str) -> str:
+    """What is equal for words that are the same."""
+    return fold(" ".join(word.split()))
 
 
 def _checked(word: str) -> str:
@@ -156,22 +178,65 @@ def _checked(word: str) -> str:
         raise UsageError(
             f"{word!r} cannot be a term: give letters or characters, {_LONGEST} at most"
         )
+    if unseen := [char for char in plain if unicodedata.category(char) in _UNSEEN]:
+        raise UsageError(
+            f"{word!r} cannot be a term: it holds the character U+{ord(unseen[0]):04X}, which "
+            "nobody sees; leave it out"
+        )
+    if dictionary_word(dictionary_line(plain)) != plain:
+        raise UsageError(
+            f"{word!r} cannot be a term: what follows white space and # is a comment in a "
+            "dictionary file; leave it out"
+        )
     return plain
 
 
-def _dictionary(root: Path, settings: Settings) -> tuple[Path | None, list[str]]:
-    """The file that holds the user's words (None when settings.yaml itself does), and the words."""
+def _dictionary(root: Path, settings: Settings) -> tuple[list[str], Path | None]:
+    """The user's words as they stand now, and the file that text.dictionary names for them; None
+    where it is a list, as which an empty one counts."""
     given = settings.text.dictionary
-    if isinstance(given, list) and given:
-        return None, given
-    file = root / (given if isinstance(given, str) and given else TERMS_FILE)
-    return file, dictionary_words(_read(file)) if file.exists() else []
+    if isinstance(given, list):
+        # Another process may have put words there since the settings were read.
+        given = load_settings(root).text.dictionary
+        if (given or []) != _in_settings_file(root):
+            raise SettingsError(
+                f"{root / FILE_NAME}: text.dictionary is set by a variable, such as "
+                "GRAPHKB_TEXT_DICTIONARY; change the words there"
+            )
+    if isinstance(given, str) and given:
+        file = root / given
+        return (dictionary_words(_read(file)) if file.exists() else []), file
+    return list(given), None
+
+
+def _in_settings_file(root: Path) -> Any:
+    path = root / FILE_NAME
+    data = yaml.safe_load(path.read_text("utf-8-sig")) if path.exists() else None
+    return ((data or {}).get("text") or {}).get("dictionary") or []
+
+
+def _begun(root: Path, file: Path, words: Sequence[str]) -> list[str]:
+    """The words of a terms.txt that the settings did not name until now, in front of them the
+    ones that it held before. It is as it was when settings.yaml cannot be edited."""
+    before = file.read_bytes() if file.exists() else None
+    held = {_key(word) for word in dictionary_words(_read(file))} if before is not None else set()
+    _append(file, [word for word in words if _key(word) not in held])
+    try:
+        write_settings(root, {"text.dictionary": TERMS_FILE}, keep_old=False)
+    except SettingsError:
+        if before is None:
+            file.unlink()
+        else:
+            write_whole(file, before)
+        raise
+    return dictionary_words(_read(file))
 
 
 def _append(file: Path, words: Sequence[str]) -> None:
     before = _read(file) if file.exists() else ""
-    end = "" if not before or before.endswith("\n") else "\n"
-    _write(file, before + end + "".join(f"{word}\n" for word in words))
+    end = "\r\n" if "\r\n" in before else "\n"
+    between = "" if not before or before.endswith("\n") else end
+    _write(file, before + between + "".join(f"{dictionary_line(word)}{end}" for word in words))
 
 
 def _read(file: Path) -> str:
@@ -182,9 +247,7 @@ def _read(file: Path) -> str:
 
 
 def _write(file: Path, text: str) -> None:
-    whole = file.with_name(f"{file.name}.new")
     try:
-        whole.write_bytes(text.encode())
-        os.replace(whole, file)
+        write_whole(file, text.encode())
     except OSError as error:
         raise InputError(f"{file}: cannot be written ({error.strerror})") from None

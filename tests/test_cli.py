@@ -7,7 +7,7 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ from graphkb import tables
 from graphkb.cli import SEARCH_METHODS, main
 from graphkb.cli_query import QUERY_METHODS
 from graphkb.errors import GraphkbError, InputError, NotIndexedError, UsageError
+from graphkb.evaluate.questions import QuestionSet
+from graphkb.evaluate.results import Evaluation
+from graphkb.evaluate.run import run_evaluation
 from graphkb.project import Project
 from graphkb.search import hybrid
 from graphkb.settings import Settings
@@ -30,6 +33,7 @@ from graphkb.types import (
     Hit,
     Hits,
     IndexResult,
+    Progress,
     Refused,
     Usage,
     Via,
@@ -92,6 +96,11 @@ class StandIn:
         if self.failure:
             raise self.failure
         return Hits([] if question == "none" else [HIT], warnings=("no vectors yet",))
+
+    def eval(
+        self, path: QuestionSet, methods: Sequence[str], ks: Sequence[int], progress: Progress
+    ) -> Evaluation:
+        return run_evaluation(self, path, methods, ks, progress)
 
     def query(self, question: str, method: str) -> Answer:
         self.calls.append(("query", question, method))
@@ -266,7 +275,10 @@ def test_eval(project: StandIn, tmp_path: Path):
     lines = result.stdout.splitlines()
     assert lines[0] == "2 questions, documents ranked by their best passage"
     assert lines[4].startswith("| lexical |    0.500 |    0.500 | 0.500 |  0.500 | 0.500 |")
-    assert lines[5:7] == ["", "95 % intervals (bootstrap over the 2 questions):"]
+    assert lines[5:7] == [
+        "",
+        "95 % intervals (bootstrap over the 2 questions; fewer than 10 say little):",
+    ]
     assert lines[-6:] == [
         "",
         "lexical, evidence missing from the first 3: 1 questions",

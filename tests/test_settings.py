@@ -66,6 +66,17 @@ def test_impossible_chunk_sizes_are_rejected_with_the_values(
         ("chunk:\n  size: 3\n", "unknown key 'chunk', did you mean 'chunks'?"),
         ("chunks:\n  sise: 3\n", "unknown key 'chunks.sise', did you mean 'size'?"),
         ("search:\n  legs: [bm25]\n", "bm25"),
+        ("search:\n  legs: []\n", "search.legs: no leg, found []; name at least one of lexical"),
+        ("search:\n  legs: [dense, dense]\n", "search.legs: each leg once, found ['dense', 'de"),
+        ("search: {weights: {lexical: .nan}}", "search.weights.lexical: Input should be a finite"),
+        ("search: {weights: {lexical: -5}}", "greater than or equal to 0, found -5"),
+        (
+            "search: {legs: [lexical], weights: {lexical: 0}}",
+            "weights {'lexical': 0.0} leave no leg of ['lexical'] that counts",
+        ),
+        ("llm: {timeout: .inf}", "llm.timeout: Input should be a finite number, found inf"),
+        ("llm: {prices: {通义千问: [.nan, 1]}}", "llm.prices.通义千问.0: Input should be a finite"),
+        ("llm: {extra_body: {top_p: .nan}}", "llm.extra_body: cannot be sent as JSON"),
         ("chunks:\n  size: many\n", "found 'many'"),
         ("- a\n- b\n", "expected sections"),
         ("chunks: {size: 1\n", "settings.yaml:2:1"),
@@ -193,3 +204,8 @@ def test_comments_and_quotes_in_the_env_file(tmp_path: Path, line: str, value: s
     write(tmp_path, "answer: {response_type: '[${K}]'}")
     (tmp_path / ".env").write_text(line + "\n", "utf-8")
     assert load_settings(tmp_path).answer.response_type == f"[{value}]"
+
+
+def test_a_leg_may_weigh_nothing_where_another_counts(tmp_path: Path) -> None:
+    write(tmp_path, "search: {weights: {lexical: 0, dense: 2}}")
+    assert load_settings(tmp_path).search.weights == {"lexical": 0.0, "dense": 2.0}

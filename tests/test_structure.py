@@ -16,7 +16,7 @@ from graphkb.tables import PARQUET, TABLES
 
 ROOT = Path(graphkb.__file__).parent
 LAYERS = [
-    {"errors", "explanation", "types"},
+    {"errors", "explanation", "types", "whole_file"},
     {"settings", "tables"},
     {"settings_file"},
     {"settings_edit"},

@@ -151,17 +151,33 @@ def _is_strict(schema: Any) -> bool:
 
 
 def read_body(status: int, headers: Mapping[str, str], content: bytes) -> Any:
-    """The JSON of a successful response. Raises Fault for a web page, a cut body or an error."""
+    """The JSON of a successful response. Raises Fault for a web page, and for a body that is empty,
+    cut off, null or otherwise no JSON."""
     text = content.decode("utf-8-sig", "replace")
+    if not text.strip():
+        raise Fault("server", "the reply is empty", status)
     try:
         data = json.loads(text)
-    except (ValueError, RecursionError):
-        data = None
+    except (ValueError, RecursionError) as error:
+        if text.lstrip().startswith(("{", "[")):
+            raise Fault("server", _unreadable(text, error), status) from error
+        raise Fault("address", judge(404, headers, text).said, status) from error
     if data is None:
-        if text.lstrip().startswith(("{", "[")) or not text.strip():
-            raise Fault("server", "the reply was cut off", status)
-        raise Fault("address", judge(404, headers, text).said, status)
+        raise Fault("address", "the reply is null", status)
     return data
+
+
+def _unreadable(text: str, error: Exception) -> str:
+    """Why a body that begins like JSON is none."""
+    if isinstance(error, RecursionError):
+        return "the reply is nested too deep"
+    if not isinstance(error, json.JSONDecodeError):
+        return "the reply holds a number that is too long"
+    whole = text.rstrip()
+    # A whole reply that is no JSON still ends like one.
+    open_end = not whole.endswith(("}", "]")) and error.msg != "Extra data"
+    cut = open_end or error.pos >= len(whole) or error.msg.startswith("Unterminated")
+    return "the reply was cut off" if cut else f"the reply is no JSON ({error})"
 
 
 def read_reply(data: Any, status: int = 200) -> Reply:

@@ -78,20 +78,27 @@ def test_the_machine_and_its_network_need_no_proxy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "kind"),
+    ("content", "kind", "said"),
     [
-        (b'{"choices": [', "server"),
-        (b"", "server"),
-        (b"  \n", "server"),
-        (b"<!doctype html><p>Welcome", "address"),
-        ("欢迎使用".encode(), "address"),
-        (b"[" * 100_000, "server"),
+        (b'{"choices": [', "server", "cut off"),
+        ('{"choices": ["中'.encode(), "server", "cut off"),
+        (b'{"choices": [], "a": tr', "server", "cut off"),
+        (b"", "server", "is empty"),
+        (b"  \n", "server", "is empty"),
+        (b"null", "address", "is null"),
+        (b"<!doctype html><p>Welcome", "address", "a web page"),
+        ("欢迎使用".encode(), "address", "欢迎使用"),
+        (b"[" * 100_000 + b"]" * 100_000, "server", "nested too deep"),
+        (b'{"n": ' + b"1" * 5000 + b"}", "server", "a number that is too long"),
+        (b"{'choices': []}", "server", "is no JSON"),
+        (b'{"choices": []} done', "server", "is no JSON"),
     ],
 )
-def test_a_body_that_is_no_json(content: bytes, kind: str) -> None:
+def test_a_body_that_is_no_json(content: bytes, kind: str, said: str) -> None:
     with pytest.raises(Fault) as caught:
         read_body(200, JSON, content)
     assert caught.value.kind == kind
+    assert said in caught.value.said
 
 
 def test_a_byte_order_mark_before_the_body_is_left_out() -> None:

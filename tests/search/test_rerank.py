@@ -116,6 +116,10 @@ FAILURES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "page": (lambda body: page(200, "<html><h1>welcome</h1></html>"), "/rerank or /v1/rerank"),
     "502 page": (lambda body: page(502, "<html>bad gateway</html>"), "502"),
     "cut off": (lambda body: Raw((b'{"results": [{"ind',)), "cut off"),
+    "nothing at all": (lambda body: Raw((b"",), 204), "the reply is empty"),
+    "null": (lambda body: as_json(None), "the reply is null"),
+    "too deep": (lambda body: Raw((b"[" * 9000 + b"]" * 9000,)), "nested too deep"),
+    "no JSON": (lambda body: Raw((b"{'results': []}",)), "the reply is no JSON"),
     "no list": (lambda body: as_json({"status": "ok"}), "no list of results"),
     "error in 200": (lambda body: as_json({"error": {"message": "boom"}}), "boom"),
     "NaN": (
@@ -256,6 +260,19 @@ def test_text_units_below_the_threshold_are_left_out(
     assert any("score below rerank.threshold 2" in warning for warning in answer.warnings)
 
 
+@pytest.mark.parametrize("text", [ENGLISH, CHINESE], ids=["en", "zh"])
+def test_text_units_without_a_score_do_not_outlive_those_below_the_threshold(
+    collection: Snapshot, server: RerankServer, text: str
+) -> None:
+    scores = [{"index": 1, "relevance_score": 0.9}, {"index": 0, "relevance_score": 0.1}]
+    server.answer = lambda body: as_json({"results": scores})
+    before = fused(collection, text, 20)
+    result = found(reranked(collection, server, threshold=0.5), text, 20)
+    assert ids(result) == [before[1]]
+    (warning,) = result.warnings
+    assert f"only 2 of {len(before)} text units got a score" in warning
+
+
 @pytest.mark.parametrize(
     ("text", "said"), [(ENGLISH, "Northern Seals replaced"), (CHINESE, "陈明批准")]
 )
@@ -359,6 +376,12 @@ def test_what_is_no_final_result_is_not_reranked(
     [
         ("rerank.method=http", "needs rerank.base_url"),
         ("rerank={method: http, base_url: localhost:8080}", "found 'localhost:8080'"),
+        ("rerank={method: http, base_url: 'http://[bad'}", r"found 'http://\[bad'"),
+        ("rerank={method: http, base_url: 'http://码头:99999'}", "found 'http://码头:99999'"),
+        ("rerank={method: http, base_url: 'http://me:pw@h:0/?key=k'}", "found 'h:0/'"),
+        ("rerank.timeout=.inf", "rerank.timeout: .*finite number, found inf"),
+        ("rerank.timeout=1e+10", "rerank.timeout: .*less than or equal to 1000000"),
+        ("rerank.threshold=.nan", "rerank.threshold: .*finite number, found nan"),
         ("rerank.method=cross_encoder", "needs rerank.model"),
         ("rerank.method=cohere", "rerank.method"),
     ],

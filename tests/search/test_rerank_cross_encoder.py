@@ -7,6 +7,7 @@ import math
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from onnx_file import token_ids, word_overlap
 from query.gathering import make_snapshot, with_settings
@@ -61,6 +62,18 @@ def scored(folder: Path, question: str, texts: tuple[str, ...], **options: float
 
 def sigmoid(logit: float) -> float:
     return 1 / (1 + math.exp(-logit))
+
+
+def test_scores_that_are_no_numbers_are_left_out_or_a_failure() -> None:
+    reranker = CrossEncoderReranker(Path("."), Rerank(method="cross_encoder", model="模型"))
+    passages = Passages(CHINESE, ("",) * 4, TEXTS, {})
+    reranker._predict = lambda question, texts: np.array([math.nan, 0.5, math.inf, 0.25])
+    scores = reranker.score(passages, Reranking())
+    assert scores.by_place == {1: 0.5, 3: 0.25}
+    assert scores.detail == "2 of 4 text units scored by 模型"
+    reranker._predict = lambda question, texts: np.full(len(texts), math.nan)
+    with pytest.raises(RerankError, match="模型 gives no score that is a number"):
+        reranker.score(passages, Reranking())
 
 
 @pytest.mark.parametrize("given", [".", "onnx", "onnx/model.onnx"])

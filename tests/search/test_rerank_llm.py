@@ -173,9 +173,10 @@ def test_a_prompt_that_is_too_long_is_halved(
         (lambda body: case("auth_401"), "key"),
         (lambda body: said("I would read all of them."), "no usable reply"),
         (lambda body: said('{"passages": [98, 99]}'), "numbers from 1 to"),
+        (lambda body: said('{"passages": "none"}'), "must be a list of numbers"),
         (lambda body: said(""), "no text"),
     ],
-    ids=["503", "401", "prose", "beyond", "empty"],
+    ids=["503", "401", "prose", "beyond", "no list", "empty"],
 )
 def test_a_model_that_fails_leaves_the_fused_order_and_one_warning(
     collection: Snapshot, plain: Snapshot, server: ModelServer, model: Model,
@@ -267,13 +268,31 @@ def test_search_asks_the_projects_model(collection: Snapshot, server: ModelServe
         ('{"passages": []}', []),
         ("[]", []),
         ("3, 1", [3, 1]),
+        ("[[3, [1]]]", [3, 1]),
     ],
 )
 def test_lists_of_numbers_in_every_form(text: str, expected: list[int]) -> None:
     assert read_numbers(4)(text) == expected
 
 
-@pytest.mark.parametrize("text", ["none of them", "", '{"passages": [7]}', '{"a": 1}', "都不需要"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "none of them",
+        "",
+        '{"passages": [7]}',
+        '{"a": 1}',
+        "都不需要",
+        '{"passages": "none"}',
+        '{"passages": "都不需要"}',
+        '{"passages": null}',
+        '{"passages": {}}',
+        '{"passages": [[3, [1]]]}',
+        '{"passages": [1e999]}',
+        "[1e999]",
+        '{"passages": [null]}',
+    ],
+)
 def test_replies_without_usable_numbers_are_refused(text: str) -> None:
     with pytest.raises(ValueError):
         read_numbers(4)(text)

@@ -60,8 +60,7 @@ def test_no_text_unit_is_lost_or_doubled(
     if not threshold or not absolute or not scores:
         assert sorted(names) == sorted(unit.text_unit_id for unit in units)
     else:
-        kept = {f"u{place}" for place in range(shown) if scores.get(place, threshold) >= threshold}
-        assert set(names) == kept
+        assert set(names) == {f"u{place}" for place, score in scores.items() if score >= threshold}
     assert [unit.rank for unit in found] == list(range(1, len(found) + 1))
     assert [unit.score for unit in found] == [unit.score for unit in units[: len(found)]]
     own = [unit.via["rerank"].score for unit in found if "rerank" in unit.via]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphkb.text.dictionary import dictionary_words
+from graphkb.text.dictionary import dictionary_line, dictionary_word, dictionary_words
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,11 @@ from graphkb.text.dictionary import dictionary_words
         ("zeta api", "zeta api"),
         ("bearing seat 12 n", "bearing seat"),
         ("  元景大模型\t", "元景大模型"),
+        ("青石谷  # 注释", "青石谷"),
+        ("青石谷 #注释", "青石谷"),
+        ("云计算 5 n # 5", "云计算"),
+        ("bearing seat\t# where it sits", "bearing seat"),
+        ("C# tool", "C# tool"),
     ],
 )
 def test_a_line_gives_its_word(line: str, word: str) -> None:
@@ -26,3 +31,12 @@ def test_a_line_gives_its_word(line: str, word: str) -> None:
 
 def test_comments_and_blank_lines_give_none() -> None:
     assert dictionary_words("# 我的词\n\n青石谷\n# x\n") == ["青石谷"]
+
+
+def test_a_word_counts_once() -> None:
+    assert dictionary_words("青石谷\r\n青石谷 5\r\nzeta\r\n青石谷 # 又\r\n") == ["青石谷", "zeta"]
+
+
+@pytest.mark.parametrize("word", ["青石谷", "ISO 9001", "云计算 nz", "国标 2312", "GB 1 n", "C#"])
+def test_a_word_is_read_as_it_was_written(word: str) -> None:
+    assert dictionary_word(dictionary_line(word)) == word

@@ -35,9 +35,9 @@ def rerank_units(
     Those that it says nothing of follow in fused order, then those it was not shown; equal
     scores keep the fused order. The reranker's own rank and score are in ``via["rerank"]``;
     ``score`` stays on the fused scale, in falling order (the first unit gets the best fused
-    score), so that the two scales never mix. Text units that score below ``rerank.threshold``
-    are left out, and with them those that were not shown. When reranking fails the units come
-    back as they are, with one warning.
+    score), so that the two scales never mix. With ``rerank.threshold`` only text units stay that
+    score no less; when some that were shown got no score a warning says so. When reranking fails
+    the units come back as they are, with one warning.
     """
     options = snapshot.settings.rerank
     if reranking is None or options.method == "none" or not units:
@@ -72,8 +72,8 @@ def ordered(
     ranked = sorted(scores, key=lambda place: (-scores[place], place))
     cut = threshold if said.absolute else 0.0
     kept = [place for place in ranked if not cut or scores[place] >= cut]
-    beyond = shown if cut and scores else len(units)
-    rest = [place for place in range(beyond) if place not in scores]
+    strict = bool(cut and scores)
+    rest = [] if strict else [place for place in range(len(units)) if place not in scores]
     rank_of = {place: rank for rank, place in enumerate(ranked, 1)}
     # The fused scores fall, so the n-th unit gets the n-th of them.
     made = tuple(
@@ -88,6 +88,11 @@ def ordered(
     detail, warnings = said.detail, list(said.warnings)
     if below := len(ranked) - len(kept):
         detail += f", {below} below {threshold:g}"
+    if strict and len(ranked) < shown:
+        warnings.append(
+            f"rerank: only {len(ranked)} of {shown} text units got a score; the others are left "
+            "out, as rerank.threshold is set"
+        )
     if not made:
         warnings.append(
             f"rerank: all {len(ranked)} text units score below rerank.threshold {threshold:g} "

@@ -55,8 +55,13 @@ class CrossEncoderReranker:
                         "rerank.candidates"
                     )
                 parts.append(self._predict(passages.question, texts[at : at + size]))
-        found = {place: float(score) for place, score in enumerate(np.concatenate(parts))}
-        detail = f"{len(found)} text units scored by {self._options.model}"
+        scores = np.concatenate(parts)
+        found = {n: float(score) for n, score in enumerate(scores) if np.isfinite(score)}
+        if texts and not found:
+            raise RerankError(
+                f"rerank.model: {self._options.model} gives no score that is a number"
+            )
+        detail = f"{len(found)} of {len(texts)} text units scored by {self._options.model}"
         return Scores(found, detail)
 
     def _loaded(self) -> Predict:

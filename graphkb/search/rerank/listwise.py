@@ -8,6 +8,7 @@ again beside the next.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -143,7 +144,7 @@ def read_numbers(most: int) -> Parse[list[int]]:
     """The :data:`~graphkb.llm.model.Parse` of a reply that lists numbers from 1 to ``most``.
 
     JSON of any shape, or a line such as ``[3] > [1]``. Numbers beyond, and a second time, are
-    left out; raises ValueError when none is left of some, or when there is no list.
+    left out; an empty list chooses nothing. Raises ValueError for anything else without numbers.
 
     >>> read_numbers(5)('{"passages": [3, "1", {"id": 3}, 9]}'), read_numbers(5)("[2] > [4]")
     ([3, 1], [2, 4])
@@ -162,10 +163,10 @@ def read_numbers(most: int) -> Parse[list[int]]:
 def _numbers_of(text: str) -> list[int]:
     spoken, ended = without_thoughts(text)
     if ended and "{" not in spoken:
-        if marked := _MARKED.findall(spoken):
-            return [int(digits) for digits in marked]
         if _ONLY_NUMBERS.fullmatch(spoken) and (bare := _BARE.findall(spoken)):
             return [int(digits) for digits in bare]
+        if marked := _MARKED.findall(spoken):
+            return [int(digits) for digits in marked]
     value = parse_json(text)
     if isinstance(value, Mapping):
         listed = next((value[key] for key in _KEYS if key in value), None)
@@ -175,7 +176,11 @@ def _numbers_of(text: str) -> list[int]:
             raise ValueError('the reply must be JSON such as {"passages": [3, 1]}')
         value = listed
     items = value if isinstance(value, list) else [value]
-    return [number for item in items for number in _number(item)]
+    found = [number for item in items for number in _number(item)]
+    if items and not found:
+        seen = " ".join(json.dumps(value, ensure_ascii=False).split())[:60]
+        raise ValueError(f"passages must be a list of numbers, found {seen}")
+    return found
 
 
 def _number(item: Any) -> list[int]:
