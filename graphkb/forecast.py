@@ -18,6 +18,8 @@ from graphkb.work import Work
 _SHOWN = 3
 # Before any reply is known: tokens of a reply for each token of a text unit, and for every one.
 _REPLY_SHARE, _REPLY_LEAST = 1.0, 60
+# Of one question that a text unit answers.
+_QUESTION_TOKENS = 20
 # Instructions of a report's prompt beside its evidence.
 _REPORT_INSTRUCTIONS = 300
 
@@ -70,6 +72,10 @@ def plan_calls(
         step, more = _extraction(work, units_to_read(work))
         steps.append(step)
         shown += more
+    if uses_model(settings, "questions"):
+        step, more = _questions(work, text_units)
+        steps.append(step)
+        shown += more
     if uses_model(settings, "report"):
         steps.append(_reports(work, text_units.height, touched))
     found = tuple(step for step in steps if step.calls or step.cached)
@@ -94,14 +100,37 @@ def _situating(
         situating_prompts,
         units_to_situate,
     )
-    from graphkb.text.tokens import count_tokens
 
     known = work.kept("cut_documents", "situations")
     due = units_to_situate(units, known)["id"].to_list()
+    prompts = (prompt for _, prompt in situating_prompts(work.root, documents, units, due))
+    return _counted(work, STEP, prompts, SENTENCE_TOKENS)
+
+
+def _questions(work: Work, units: pl.DataFrame) -> tuple[PlannedCalls, list[Prompt]]:
+    """One call for each unit that the model has written no questions for."""
+    from graphkb.extract.ask import STEP
+    from graphkb.stages.questions import STAGE, prompts_of
+
+    due = units
+    if STAGE not in work.fresh:
+        waiting = work.committed("questions").filter(method="failed")["text_unit_id"]
+        known = work.committed("text_units").filter(~pl.col("id").is_in(waiting.implode()))
+        due = units.join(known, on="id", how="anti")
+    reply_tokens = _QUESTION_TOKENS * work.settings.questions.per_unit
+    return _counted(work, STEP, prompts_of(work, due), reply_tokens)
+
+
+def _counted(
+    work: Work, name: str, prompts: Iterable[Prompt], reply: int
+) -> tuple[PlannedCalls, list[Prompt]]:
+    """The step of these prompts with ``reply`` tokens each, and the first that have no reply."""
+    from graphkb.text.tokens import count_tokens
+
     model, llm = _model(work), work.settings.llm
     calls = cached = prompt_tokens = 0
     shown: list[Prompt] = []
-    for _, prompt in situating_prompts(work.root, documents, units, due):
+    for prompt in prompts:
         if model and model.kept(prompt) is not None:
             cached += 1
             continue
@@ -111,10 +140,10 @@ def _situating(
             shown.append(prompt)
     if model:
         model.close()
-    reply_tokens = SENTENCE_TOKENS * calls
-    name = llm.extraction_model or llm.model
-    price = _price(llm, name, prompt_tokens, reply_tokens)
-    return PlannedCalls(STEP, name, calls, cached, prompt_tokens, reply_tokens, price), shown
+    reply_tokens = reply * calls
+    asked = llm.extraction_model or llm.model
+    price = _price(llm, asked, prompt_tokens, reply_tokens)
+    return PlannedCalls(name, asked, calls, cached, prompt_tokens, reply_tokens, price), shown
 
 
 def _extraction(work: Work, units: pl.DataFrame) -> tuple[PlannedCalls, list[Prompt]]:

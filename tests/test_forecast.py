@@ -192,7 +192,7 @@ def test_a_budget_stops_the_run_and_the_next_one_goes_on(root: Path) -> None:
         budget = ("--budget-tokens", "3100", "--set", "llm.concurrency=1")
         first = run(root, server, *budget, "--embed", "off")
         assert first.exit_code == 1
-        assert "incomplete (" in first.stdout
+        assert "incomplete (" in first.stdout, first.output
         assert "extract by m: " in first.stdout
         stopped = len(server.requests)
         assert 0 < stopped < 3

@@ -211,7 +211,7 @@ def without_removals(sources: pl.DataFrame, removals: pl.DataFrame) -> pl.DataFr
 
 def _nothing_to_read(folder: Path, n_files: int, refused: list[Refused]) -> str:
     if not n_files:
-        return f"{folder}: no documents found; put text, Markdown, HTML, CSV or JSON files there"
+        return f"{folder}: no documents found; put PDF, Office, Markdown, text or other files there"
     listed = "; ".join(f"{item.where}: {item.reason}" for item in refused[:5])
     more = f" (+{len(refused) - 5} more)" if len(refused) > 5 else ""
     return f"{folder}: no text found in {n_files} file(s): {listed}{more}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from graphkb.llm.prompt import Prompt
 from graphkb.settings import uses_model
 from graphkb.stages.graph import new_units
 from graphkb.store.lance import changed_groups
@@ -86,29 +87,36 @@ def _by_rules(work: Work, units: pl.DataFrame) -> dict[str, list[str]]:
 def _by_model(work: Work, units: pl.DataFrame) -> dict[str, list[str]]:
     """Questions of the units that the model answered for; the others are remarked on."""
     from graphkb.errors import ModelFailure
-    from graphkb.extract.ask import question_prompt, read_questions
+    from graphkb.extract.ask import read_questions
 
     most = work.settings.questions.per_unit
-    columns = ("id", "text", "context", "language")
-    rows = units.select(columns).to_dicts()
-    prompts = [
-        question_prompt(work.root, row["text"], row["context"] or "", row["language"], most)
-        for row in rows
-    ]
+    ids = units["id"].to_list()
+    prompts = prompts_of(work, units)
     replies = work.with_model(
         lambda model: model.ask_many(prompts, lambda reply: read_questions(reply, most))
     )
     failures = [reply for reply in replies if isinstance(reply, ModelFailure)]
     if failures:
         work.incomplete.append(
-            f"questions of {len(failures)} of {len(rows)} text units could not be written by the "
+            f"questions of {len(failures)} of {len(ids)} text units could not be written by the "
             f"model ({failures[0]}): those by patterns stand in, and the next index run asks again"
         )
     return {
-        row["id"]: reply.value
-        for row, reply in zip(rows, replies, strict=True)
+        unit_id: reply.value
+        for unit_id, reply in zip(ids, replies, strict=True)
         if not isinstance(reply, ModelFailure)
     }
+
+
+def prompts_of(work: Work, units: pl.DataFrame) -> list[Prompt]:
+    """What the model is asked for each text unit."""
+    from graphkb.extract.ask import question_prompt
+
+    most = work.settings.questions.per_unit
+    return [
+        question_prompt(work.root, text, above or "", language, most)
+        for text, above, language in units.select("text", "context", "language").iter_rows()
+    ]
 
 
 def questions_depend_on(work: Work) -> tuple[str, ...]:

@@ -98,11 +98,29 @@ def test_questions_follow_the_documents(tmp_path: Path) -> None:
     assert off.table("questions").height == 0
 
 
-def with_model(root: Path, server: ModelServer) -> tuple[Project, IndexResult]:
+def by_model(root: Path, server: ModelServer) -> Project:
     own = [f"llm.base_url={server.url}", "llm.model=m", "llm.max_retries=0", "llm.api_key=k"]
     rest = [f"{part}.method=offline" for part in ("extract", "report", "describe")]
-    kb = Project(root, ["embed.when=off", "questions.method=llm", *own, *rest])
+    return Project(root, ["embed.when=off", "questions.method=llm", *own, *rest])
+
+
+def with_model(root: Path, server: ModelServer) -> tuple[Project, IndexResult]:
+    kb = by_model(root, server)
     return kb, kb.index()
+
+
+def test_a_dry_run_counts_the_questions_calls(tmp_path: Path) -> None:
+    put(tmp_path)
+    with model_server() as server:
+        server.play = lambda body: said("谁在青石公司工作？")
+        (step,) = by_model(tmp_path, server).preview().calls
+        assert (step.step, step.calls, step.cached) == ("questions", 2, 0)
+        assert server.requests == []
+        with_model(tmp_path, server)
+        assert by_model(tmp_path, server).preview().calls == ()
+        put(tmp_path, **{"new.md": "# Kestrel\n\nBo Ek leads the Kestrel project.\n"})
+        (step,) = by_model(tmp_path, server).preview().calls
+        assert (step.calls, step.cached) == (1, 0)
 
 
 def test_the_model_writes_questions_once_and_failures_are_asked_again(tmp_path: Path) -> None:
