@@ -204,8 +204,8 @@ def test_a_budget_stops_the_run_and_the_next_one_goes_on(root: Path) -> None:
         assert second.exit_code == 0, second.output
         assert len(server.requests) == 3
     facts = graphkb.open(root).status()
-    read = {"llm": 3, "imported": 0, "code": 0, "offline": 0, "unfinished": 0, "cut": 0}
-    assert facts["extracted"] == read
+    expected = {"llm": 3, "imported": 0, "code": 0, "offline": 0, "unfinished": 0, "cut": 0}
+    assert facts["extracted"] == expected
 
 
 def test_the_end_of_a_run_says_what_each_step_cost(root: Path) -> None:
