@@ -30,7 +30,8 @@ def chunks(root: Path, overrides: tuple[str, ...], as_json: bool, text: bool, fi
     from graphkb.ingest.file_units import cut_file
     from graphkb.settings_file import load_settings
     from graphkb.view.chunks import unit_lines
-    from graphkb.view.summary import refused_lines, size_lines
+    from graphkb.view.refusals import refused_lines
+    from graphkb.view.summary import size_lines
 
     if not root.is_dir():
         raise UsageError(f"{root}: no such folder")

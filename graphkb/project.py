@@ -695,7 +695,11 @@ class Project:
         return parquet_view(store, name) if name in PARQUET else store.read(name)
 
     def graph(self) -> nx.Graph[str]:
-        """The entity graph as networkx: nodes are entity titles, edges have weight and words."""
+        """The entity graph as networkx: nodes are entity titles, edges have weight and words.
+
+        Of two entities with several relationships the weights are added, and the words and types
+        stand one after the other, strongest first.
+        """
         import networkx as nx
 
         store = self._current().store
@@ -706,14 +710,15 @@ class Project:
                 row["title"],
                 **{key: row[key] for key in ("id", "type", "description", "rank", "community")},
             )
-        for row in store.read("relationships").to_dicts():
-            graph.add_edge(
-                row["source"],
-                row["target"],
-                weight=row["weight"],
-                description=row["description"],
-                type=row["type"],
-            )
+        rows = store.read("relationships").sort("weight", "id", descending=[True, False])
+        for row in rows.to_dicts():
+            edge = graph.get_edge_data(row["source"], row["target"], {})
+            words = {
+                key: "; ".join(dict.fromkeys(text for text in (edge.get(key), row[key]) if text))
+                for key in ("description", "type")
+            }
+            weight = edge.get("weight", 0.0) + row["weight"]
+            graph.add_edge(row["source"], row["target"], weight=weight, **words)
         return graph
 
     def status(self) -> dict[str, Any]:

@@ -11,7 +11,9 @@ import io
 import json
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,6 +81,14 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _heed_termination() -> None:
+    """Told to end (SIGTERM), the program ends its processes and removes what is temporary."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        # The exit code is the one that shells give a program ended so.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
 class Commands(click.Group):
     """A group that reports every expected failure as one line on stderr.
 
@@ -87,6 +97,7 @@ class Commands(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         prepare_streams()
+        _heed_termination()
         kwargs.setdefault("prog_name", "graphkb")
         kwargs["standalone_mode"] = False
         try:

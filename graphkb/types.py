@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 
@@ -17,32 +18,38 @@ class Via:
 
 @dataclass(frozen=True)
 class Part:
-    """A text unit within a wider text, with its span in the document's text."""
+    """A text unit within a wider text, with its span in the document's text and its first and
+    last page."""
 
     text_unit_id: str
     char_start: int
     char_end: int
     heading: str
     page: int | None
+    page_end: int | None = None
 
 
 @dataclass(frozen=True)
 class Wider:
     """The text around a hit, with its span in the document's text and the text units it is made
-    of, in their order."""
+    of, in their order; pages as in :class:`Passage`."""
 
     text: str
     char_start: int
     char_end: int
     parts: tuple[Part, ...]
+    page: int | None = None
+    page_end: int | None = None
+    page_breaks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Hit:
     """One retrieved text unit, best first by ``rank`` (from 1).
 
-    ``char_start`` and ``char_end`` are offsets into the document's text; ``page`` is 1-based
-    and None where the format has no pages; ``via`` maps leg name to its rank and score.
+    ``char_start`` and ``char_end`` are offsets into the document's text; ``page`` and
+    ``page_end`` are its first and last page, 1-based, and None where the format has no pages;
+    ``via`` maps leg name to its rank and score.
     ``wider`` is the text around the hit where ``search.expand`` asks for it; ``text`` and its
     span stay what was found.
     """
@@ -60,6 +67,7 @@ class Hit:
     text: str
     via: Mapping[str, Via] = field(default_factory=dict)
     wider: Wider | None = None
+    page_end: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The same fields as plain JSON values."""
@@ -96,7 +104,8 @@ class Hits(tuple[Hit, ...]):
 
 @dataclass(frozen=True)
 class Citation:
-    """What ``[number]`` in an answer points to; the span is in the document's text.
+    """What ``[number]`` in an answer points to; the span is in the document's text. ``page`` and
+    ``page_end`` are the pages that the quote itself begins and ends on.
 
     ``support`` in [0, 1] is the share of the statement's words that the source holds, 1 for a
     quote; ``supported`` is False where the source does not bear out what cites it, and None
@@ -116,6 +125,7 @@ class Citation:
     quote: str
     support: float = 1.0
     supported: bool | None = True
+    page_end: int | None = None
 
 
 @dataclass(frozen=True)
@@ -171,7 +181,9 @@ class Passage:
 
     ``kind`` is ``text_unit``, ``report`` or ``claim``; ``score`` is comparable within one
     context only. Where the text was widened, ``parts`` are the text units it is made of. Of rows
-    of a table whose header is not in the text ``columns`` names the columns.
+    of a table whose header is not in the text ``columns`` names the columns. ``page`` and
+    ``page_end`` are its first and last page; ``page_breaks`` are the offsets in the document's
+    text at which the pages after the first one begin.
     """
 
     kind: str
@@ -187,6 +199,31 @@ class Passage:
     char_end: int
     parts: tuple[Part, ...] = ()
     columns: tuple[str, ...] = ()
+    page_end: int | None = None
+    page_breaks: tuple[int, ...] = ()
+
+    def pages(self, start: int, end: int) -> tuple[int | None, int | None]:
+        """First and last page of a span of it, offsets in the document's text."""
+        if self.page is None:
+            return None, None
+        last = max(start, end - 1)
+        return (
+            self.page + bisect_right(self.page_breaks, start),
+            self.page + bisect_right(self.page_breaks, last),
+        )
+
+    def narrowed(self, start: int, end: int) -> Passage:
+        """The same passage with a span of its text alone, offsets in the document's text."""
+        page, page_end = self.pages(start, end)
+        return replace(
+            self,
+            text=self.text[start - self.char_start : end - self.char_start],
+            char_start=start,
+            char_end=end,
+            page=page,
+            page_end=page_end,
+            page_breaks=tuple(at for at in self.page_breaks if start < at < end),
+        )
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert str(root / "settings.yaml") in made.stdout.splitlines()
     done = run("index", "-r", root, "--embed", "off", "-v")
     assert done.exit_code == 0, done.stderr
-    first, counts, *stages = done.stdout.splitlines()
+    first, counts, sizes, *stages = done.stdout.splitlines()
     documents = sum(path.is_file() for path in (root / "input").rglob("*"))
     assert re.fullmatch(rf"version 1: {documents} added, 0 changed, 0 removed in \d+\.\d s", first)
     assert re.fullmatch(
@@ -79,6 +79,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
         r"\d+ claims · \d+ communities · \d+ reports · 0 vectors",
         counts,
     )
+    assert sizes.startswith("unit sizes: median ")
     assert all(re.fullmatch(r"  \w+ \d+\.\d\d s", stage) for stage in stages)
     assert "searchable: version 1, " in done.stderr
     assert re.search(r"^read: \d+ in \d+\.\d s \(\d+/s\)$", done.stderr, re.MULTILINE)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from graphkb.evaluate import facts_en, facts_zh
 from graphkb.evaluate.facts import Fact
-from graphkb.query.extractive import table_cells
+from graphkb.query.sentences import table_cells
 from graphkb.text.language import HAN, has_han, question_language
 from graphkb.text.names import name_key
 from graphkb.text.sentences import sentence_spans

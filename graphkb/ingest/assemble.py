@@ -31,18 +31,21 @@ def assemble_documents(sources: pl.DataFrame, duplicates: Duplicates = "exact") 
     """Every source once, in the columns of the documents table, ordered by path and row.
 
     The id is the source's own where it has one, else its content hash. Of sources with the
-    same content and the same or no own id the first is kept, the other paths stand in its
-    metadata under ``duplicate_paths``. Where one own id has several contents the first keeps
-    it and the others get their content hash. With ``duplicates`` "near" a file that is nearly
-    the same as one before it (:mod:`graphkb.ingest.duplicates`) is left out like a copy, with
-    "exact" it is warned of; with "off" copies are documents too. Rows are compared exactly: those
-    of a table are much alike by nature.
+    same content and the same or no own id the first is kept, a file rather than a member of an
+    archive or mail; the other paths stand in its metadata under ``duplicate_paths``. Where one
+    own id has several contents the first keeps it and the others get their content hash.
+    With ``duplicates`` "near" a file that is nearly the same as one before it
+    (:mod:`graphkb.ingest.duplicates`) is left out like a copy, with "exact" it is warned of; with
+    "off" copies are documents too. Rows are compared exactly: those of a table are much alike by
+    nature.
     """
     kept: dict[str, dict[str, Any]] = {}
     by_content: dict[tuple[str | None, str], dict[str, Any]] = {}
     copies: list[tuple[str, str]] = []
     warnings: list[str] = []
-    placed = sources.sort("path", "row").with_columns(document_path())
+    placed = sources.sort(pl.col("member") != "", "path", "row").with_columns(
+        document_path(), file="path"
+    )
     for source in placed.iter_rows(named=True):
         own_id, digest = source["own_id"], source["content_hash"]
         first = by_content.get((own_id, digest))
@@ -67,6 +70,7 @@ def assemble_documents(sources: pl.DataFrame, duplicates: Duplicates = "exact") 
     if duplicates != "off":
         documents, alike = _without_near(documents, leave_out=duplicates == "near")
         warnings.extend(alike)
+    documents.sort(key=lambda document: (document["file"], document["row"]))
     return Assembled(_frame(documents), copies, tuple(warnings))
 
 

@@ -18,6 +18,10 @@ _BROKEN_ARCHIVE = (
 # What reading a damaged or encrypted member can raise.
 BROKEN_MEMBER = (*_BROKEN_ARCHIVE, RuntimeError, lzma.LZMAError, zlib.error)
 _ENCRYPTED = 0x1
+_SUFFIXES = (
+    ".zip", ".tar", ".tgz", ".tbz2", ".txz", ".gz", ".bz2", ".xz", ".eml", ".mbox", ".mhtml",
+    ".mht",
+)  # fmt: skip
 # What is smaller unpacked harms nobody, however well it is packed.
 _HARMLESS_MB = 50
 
@@ -29,6 +33,15 @@ class ZipLimits:
     members: int = 20_000
     total_mb: float = 1_000
     ratio: float = 200
+
+
+def is_container_name(name: str) -> bool:
+    """True for names of archives and mails, whose members are documents of their own.
+
+    >>> is_container_name("Letters.ZIP"), is_container_name("letters.docx")
+    (True, False)
+    """
+    return name.lower().endswith(_SUFFIXES)
 
 
 def open_zip(data: bytes, limits: ZipLimits | None = None) -> zipfile.ZipFile:

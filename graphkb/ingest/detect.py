@@ -30,9 +30,16 @@ _SHOWN = (
     (rb"\xff\xd8\xff", ".jpg"),
     (rb"II\*\x00|MM\x00\*", ".tif"),
     (rb"(?s)RIFF....WEBP", ".webp"),
+    (rb"(?s)BM.{4}\x00{4}", ".bmp"),
     (rb"PK(?:\x03\x04|\x05\x06)", ".zip"),
     (rb"(?s)\x1f\x8b|BZh[1-9]1AY&SY|\xfd7zXZ\x00|.{257}ustar", ".tar"),
 )
+# Readers of formats that plain text cannot be.
+_NEVER_TEXT = frozenset(
+    READERS[suffix]
+    for suffix in (".docx", ".pptx", ".xlsx", ".pdf", ".png", ".epub", ".zip", ".tar")
+)
+_STORED_ELSEWHERE = b"version https://git-lfs.github.com/spec/"
 _ARCHIVES = frozenset({".zip", ".tar"})
 _MARKED_UP = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b",
                         re.IGNORECASE | re.DOTALL)  # fmt: skip
@@ -62,7 +69,8 @@ def find_reader(source: SourceFile, data: bytes) -> Reader:
 
     An Office document, a book, a PDF, an image and an archive are read under any name, other
     binary content is refused under any, and a name without suffix or with an Office one is HTML
-    where it begins like it. Raises InputError for what is not read.
+    where it begins like it. Raises InputError for what is not read, and for plain text and
+    archives under the name of something else.
     """
     if not data:
         raise InputError("the file is empty (0 bytes); add text or remove it")
@@ -72,6 +80,8 @@ def find_reader(source: SourceFile, data: bytes) -> Reader:
     shown = next((suffix for start, suffix in _SHOWN if re.match(start, data)), None)
     if shown == ".zip" and is_epub(data):
         return READERS[".epub"]
+    if shown == ".zip" and is_office_name(source.suffix):
+        raise InputError(f"an ordinary zip archive under a {source.suffix} name; rename it to .zip")
     # Programs and other formats that are archives inside keep the name of what they are.
     if shown is not None and (shown not in _ARCHIVES or source.suffix in ("", *READERS)):
         return READERS[shown]
@@ -79,11 +89,27 @@ def find_reader(source: SourceFile, data: bytes) -> Reader:
     if is_borrowed and _MARKED_UP.match(data[:2048]):
         return READERS[".html"]
     kind = _binary_kind(data) if shown is None else None
+    if shown is None and kind is None and _is_misnamed_text(source, data):
+        raise InputError(_text_advice(source.suffix, data))
     if kind is None and source.suffix not in READERS:
         kind = f"a {source.suffix} file"
     if kind is not None:
         raise InputError(f"{kind}; read are {_types_read()}: save it as one of these")
     return READERS[source.suffix]
+
+
+def _is_misnamed_text(source: SourceFile, data: bytes) -> bool:
+    """True for text under the name of a format that is none; ``data`` is no binary kind."""
+    if READERS.get(source.suffix) not in _NEVER_TEXT and not is_office_name(source.suffix):
+        return False
+    # What is left of a PDF without its beginning can be mostly text.
+    return b"endobj" not in data
+
+
+def _text_advice(suffix: str, data: bytes) -> str:
+    if data.startswith(_STORED_ELSEWHERE):
+        return "a Git LFS pointer in place of the file; fetch it with: git lfs pull"
+    return f"plain text under a {suffix} name; rename it to .txt, or .csv if it is a table"
 
 
 def _types_read() -> str:

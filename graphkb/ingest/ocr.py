@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import re
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import median
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphkb.errors import InputError
+from graphkb.ingest.ocr_spaces import SpacedDecoder
 from graphkb.ingest.pdf.shapes import Box, Run
 from graphkb.settings import Ocr
 from graphkb.text.language import has_han
@@ -23,12 +26,26 @@ if TYPE_CHECKING:
 
 _EXTRA = 'pip install "graphkb[ocr]"'
 LONGEST_SIDE = 4000
-"""Larger images are scaled down to this many pixels."""
+"""Larger pages, and images unless they are long strips, are scaled down to this many pixels."""
+_NEEDED = ("rapidocr_onnxruntime", "onnxruntime", "cv2", "PIL")
+# Lines are looked for in no more than this, which takes 800 MB; they are read from all there is.
+_MOST_PIXELS = 4_000_000
+_LEAST_SIDE = 736
+# A strip (a long screenshot) is read in parts, which end between two lines.
+_LONG = 3
+_PART = 2
+_LEAST_STRIP = 2000
+# Where memory is short a smaller image is tried, down to this longest side.
+_SMALLEST = 1000
 _MOST_THREADS = 2
 # A box around a line of text is a third higher than its letters are large.
 _SIZE_OF_BOX = 0.75
 _LEAST_STEP = (0.7, 1.4)
+_OUT_OF_MEMORY = re.compile(r"bad_?alloc|allocate|insufficient memory", re.IGNORECASE)
 _one_at_a_time = threading.Lock()
+
+Line = tuple[Sequence[tuple[float, float]], str, float]
+"""The corners of a line, its text and confidence."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +69,7 @@ def recognizer(options: Ocr) -> Recognizer | None:
 
 def is_installed() -> bool:
     """Whether the ``ocr`` extra is there; nothing is imported."""
-    return importlib.util.find_spec("rapidocr_onnxruntime") is not None
+    return all(importlib.util.find_spec(name) is not None for name in _NEEDED)
 
 
 def how_to_read(options: Ocr) -> str:
@@ -60,6 +77,11 @@ def how_to_read(options: Ocr) -> str:
     if options.enabled == "off":
         return "set input.ocr.enabled: auto to read them"
     return f"{_EXTRA} to read them"
+
+
+def is_strip(width: int, height: int) -> bool:
+    """Whether an image is a long strip, such as a screenshot of a whole page or chat."""
+    return height > max(_LONG * width, _LEAST_STRIP)
 
 
 class Recognizer:
@@ -79,15 +101,21 @@ class Recognizer:
             bitmap.close()
 
     def read_image(self, image: np.ndarray, scale: float = 1.0) -> Recognized:
-        """The lines of an image (uint8 [height, width, 3], blue first) in ``1 / scale`` pixels."""
+        """The lines of an image (uint8 [height, width, 3], blue first) in ``1 / scale`` pixels.
+
+        Where memory is short a smaller image is read; raises MemoryError where that does not help.
+        """
         if min(image.shape[:2]) < 8:
             return Recognized()
-        with _one_at_a_time:
-            found, _ = _engine()(image)
+        found = [
+            ([(x, y + top) for x, y in corners], text, score)
+            for top, part in _parts(image)
+            for corners, text, score in _lines(part)
+        ]
         runs: list[Run] = []
         weights: list[tuple[float, int]] = []
         n_unsure = 0
-        for corners, text, score in found or []:
+        for corners, text, score in found:
             confidence = self._confidence(str(text), float(score))
             if confidence < self.options.min_confidence:
                 n_unsure += 1
@@ -102,6 +130,68 @@ class Recognizer:
     def _confidence(self, text: str, score: float) -> float:
         """The model's; none for Chinese characters where the languages say that there are none."""
         return 0.0 if "zh" not in self.options.languages and has_han(text) else score
+
+
+def _parts(image: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """An image, or where it is a long strip its parts from the top, with their first rows.
+
+    A part ends at the row of its last fifth with the least contrast, which is between two lines.
+    """
+    height, width = image.shape[:2]
+    top = 0
+    if is_strip(width, height):
+        length = _PART * width
+        while height - top > length:
+            start = top + 4 * length // 5
+            contrast = image[start : top + length, :, 1].std(axis=1)
+            end = start + int(contrast.argmin()) + 1
+            yield top, image[top:end]
+            top = end
+    yield top, image[top:]
+
+
+def _lines(image: np.ndarray) -> list[Line]:
+    """What the engine finds, in the pixels of ``image``; of a smaller one where memory is short."""
+    try:
+        with _one_at_a_time:
+            found, _ = _engine()(image)
+    except Exception as error:
+        if not _is_out_of_memory(error):
+            raise
+        if max(image.shape[:2]) < 2 * _SMALLEST:
+            raise MemoryError(str(error)) from None
+    else:
+        return found or []
+    smaller = _halved(image)
+    return [
+        ([(2 * x, 2 * y) for x, y in corners], text, score)
+        for corners, text, score in _lines(smaller)
+    ]
+
+
+def _halved(image: np.ndarray) -> np.ndarray:
+    """The image at half its size: means of four pixels."""
+    height, width = (side // 2 * 2 for side in image.shape[:2])
+    rows = image[:height:2, :width].astype(np.uint16) + image[1:height:2, :width]
+    means: np.ndarray = (rows[:, ::2] + rows[:, 1::2]) // 4
+    return means.astype(np.uint8)
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """Of numpy, OpenCV and ONNX Runtime, which has no class of its own for it."""
+    return isinstance(error, MemoryError) or bool(_OUT_OF_MEMORY.search(str(error)))
+
+
+def _bound(engine: Any, image: np.ndarray) -> None:
+    """Has lines looked for in an image scaled down where it would be too large.
+
+    RapidOCR scales up to 736 pixels of the shorter side (limit ``min``) or down to 2000 of the
+    longer (``max``).
+    """
+    height, width = image.shape[:2]
+    enlarged = max(1.0, _LEAST_SIDE / min(height, width))
+    is_large = height * width * enlarged**2 > _MOST_PIXELS
+    engine.text_det.limit_type = "max" if is_large else "min"
 
 
 def _in_steps(runs: list[Run]) -> list[Run]:
@@ -127,11 +217,13 @@ def _box(corners: Any, scale: float) -> Box:
 
 
 @lru_cache(maxsize=1)
-def _engine() -> Any:
+def _engine() -> Callable[[np.ndarray], Any]:
     """The engine, once a process: its models take 20 MB and a second to load. Raises InputError
     where a library of the system is missing."""
     try:
         from rapidocr_onnxruntime import RapidOCR
+    except ModuleNotFoundError as error:
+        raise InputError(f"OCR cannot start ({error}): {_EXTRA}") from None
     except ImportError as error:
         raise InputError(
             f"OCR cannot start ({error}); where it is libGL: apt-get install libgl1, "
@@ -141,10 +233,17 @@ def _engine() -> Any:
     # It warns of every image without text; that is said where it matters.
     logging.getLogger("RapidOCR").setLevel(logging.ERROR)
     threads = min(_MOST_THREADS, os.cpu_count() or 1)
-    return RapidOCR(
+    engine = RapidOCR(
         text_score=0.0,
         max_side_len=LONGEST_SIDE,
         intra_op_num_threads=threads,
         inter_op_num_threads=1,
         print_verbose=False,
     )
+    engine.text_rec.postprocess_op = SpacedDecoder(engine.text_rec.postprocess_op)
+
+    def read(image: np.ndarray) -> Any:
+        _bound(engine, image)
+        return engine(image)
+
+    return read

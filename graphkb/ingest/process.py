@@ -9,7 +9,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from graphkb.errors import GraphkbError
 from graphkb.ingest import frames
 from graphkb.ingest.convert import seconds_allowed
 from graphkb.ingest.records import FileReading, SourceFile
+from graphkb.ingest.scratch import ScratchFolder
 from graphkb.ingest.worker import OUT_OF_MEMORY
 from graphkb.settings import Input
 from graphkb.types import Refused
@@ -54,7 +54,7 @@ class ReadingProcess:
         self._overdue = False
         self._lock = threading.Lock()
         # What a parser leaves there when it is ended goes with it.
-        self._scratch = tempfile.TemporaryDirectory(prefix="graphkb-", ignore_cleanup_errors=True)
+        self._scratch = ScratchFolder()
 
     def start(self) -> None:
         """Begin to serve in a thread."""
@@ -100,7 +100,7 @@ class ReadingProcess:
     def _started(self) -> subprocess.Popen[bytes]:
         """A new process that has said that it is ready."""
         package = str(Path(graphkb.__file__).parents[1])
-        environment = {**os.environ, **dict.fromkeys(_SCRATCH_VARIABLES, self._scratch.name)}
+        environment = {**os.environ, **dict.fromkeys(_SCRATCH_VARIABLES, self._scratch.path)}
         limits = [str(os.getpid()), str(self.options.max_memory_mb)]
         try:
             with self._lock:
@@ -142,7 +142,7 @@ class ReadingProcess:
         self._kill()
         self._thread.join(_SECONDS_TO_END)
         self._end()
-        self._scratch.cleanup()
+        self._scratch.remove()
 
     def _kill(self) -> None:
         """End the process and what it has started."""

@@ -54,6 +54,7 @@ def cite(quotes: Sequence[Quote]) -> list[Citation]:
 
 
 def _citation(number: int, passage: Passage, start: int, end: int, quote: str) -> Citation:
+    page, page_end = passage.pages(start, end)
     return Citation(
         number=number,
         text_unit_id=passage.text_unit_id,
@@ -61,10 +62,11 @@ def _citation(number: int, passage: Passage, start: int, end: int, quote: str) -
         title=passage.title,
         path=passage.path,
         heading=passage.heading,
-        page=passage.page,
+        page=page,
         char_start=start,
         char_end=end,
         quote=quote,
+        page_end=page_end,
     )
 
 

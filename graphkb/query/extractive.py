@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from graphkb.errors import EmbeddingError
+from graphkb.query.phrases import Phrase, Phrases, names_another, phrases_held
+from graphkb.query.sentences import Sentence, sentences_of
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens, stem
-from graphkb.text.sentences import sentence_spans
 from graphkb.types import Passage
 
 # What a question word covered by title or heading is worth beside one in the sentence itself.
@@ -20,6 +21,8 @@ _CONTEXT_SHARE = 0.5
 _BRIDGE_SHARE = 0.3
 # What a sentence gains by holding the kind of thing asked for (a date, a number).
 _KIND_SHARE = 0.2
+# What a sentence gains by holding all that the question names as a whole ("Room 17").
+_PHRASE_SHARE = 0.3
 # A further sentence must bring this share of what the best one brought.
 _LEAST_GAIN = 0.2
 # How much a passage's score counts: (score / best score) to this power, so that sentences of
@@ -38,7 +41,6 @@ _HOW_MANY = re.compile(
 )
 _DATE = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\d{1,2}\s*月|\d{4}\s*年")
 _NUMBER = re.compile(r"\d")
-_HEADING = re.compile(r"#{1,6}\s+(.*)")
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class _Candidate:
     own: frozenset[str]
     context: frozenset[str]
     prior: float
+    phrases: Set[Phrase]
 
 
 def stems_of(text: str, dictionary: Sequence[str]) -> frozenset[str]:
@@ -71,30 +74,30 @@ def choose_quotes(
     snapshot: Snapshot, question: str, passages: Sequence[Passage], limit: int
 ) -> list[Quote]:
     """Up to ``limit`` sentences in the order chosen: each adds the most question words not yet
-    covered (weighted by idf), or links to what an earlier sentence introduced.
+    covered (weighted by idf) and names held as a whole, or links to what an earlier sentence
+    introduced. Rows of one table between which the question does not tell come together.
 
     Greedy maximum coverage (Nemhauser, Wolsey, Fisher 1978) with a bridge term, so that a chain
     of facts over several documents is quoted link by link; deterministic.
     """
     idf = wanted_stems(snapshot, question)
-    total = sum(idf.values()) or 1.0
-    candidates = _candidates(snapshot, question, passages)
+    candidates, phrases = _candidates(snapshot, question, passages)
     chosen: list[Quote] = []
-    covered: set[str] = set()
-    introduced: set[str] = set()
+    done = _Covered(idf, phrases)
     first = 0.0
     while candidates and len(chosen) < limit:
-        gains = [_gain(candidate, idf, covered, introduced, total) for candidate in candidates]
+        gains = [done.gain(candidate) for candidate in candidates]
         best = max(range(len(gains)), key=lambda i: (gains[i], -i))
         if gains[best] <= 0 or (chosen and gains[best] < _LEAST_GAIN * first):
             break
         first = first or gains[best]
         candidate = candidates.pop(best)
-        chosen.append(replace(candidate.quote, score=gains[best]))
-        covered |= candidate.own & idf.keys()
-        introduced |= {token for token in candidate.own - idf.keys() if _is_telling(token)}
+        for one in (candidate, *_equals(candidate, candidates, idf)):
+            if not _repeats(one, chosen):
+                chosen.append(replace(one.quote, score=gains[best]))
+            done.add(one)
         candidates = [c for c in candidates if not _repeats(c, chosen)]
-    return chosen
+    return chosen[:limit]
 
 
 def choose_foreign_quotes(
@@ -103,7 +106,7 @@ def choose_foreign_quotes(
     """The sentences closest to the question by embedding, for passages in another language."""
     embedder = snapshot.embedder
     idf = wanted_stems(snapshot, question)
-    candidates = _candidates(snapshot, question, passages[:_FOREIGN_PASSAGES])
+    candidates, _ = _candidates(snapshot, question, passages[:_FOREIGN_PASSAGES])
     # Codes and names are the same in every language: sentences under them come first.
     shared = [
         _NAMED_SHARE * sum(idf[t] for t in idf if t in c.own or t in c.context) / sum(idf.values())
@@ -138,74 +141,92 @@ def share_held(weights: Mapping[str, float], words: Set[str]) -> float:
     return sum(w for token, w in weights.items() if token in words) / total if total else 0.0
 
 
-def _candidates(snapshot: Snapshot, question: str, passages: Sequence[Passage]) -> list[_Candidate]:
+def _candidates(
+    snapshot: Snapshot, question: str, passages: Sequence[Passage]
+) -> tuple[list[_Candidate], Phrases]:
     asked = question.lower()
     asks_when = _WHEN.search(asked) is not None
     asks_number = _HOW_MANY.search(asked) is not None
     top = max((passage.score for passage in passages), default=0.0) or 1.0
-    found: list[_Candidate] = []
+    places: list[tuple[Passage, Sentence]] = []
     for passage in passages:
-        above = stems_of(f"{passage.title}\n{passage.heading}", snapshot.dictionary)
-        context = above
+        for sentence in sentences_of(passage.text, passage.columns):
+            if not names_another(question, sentence):
+                places.append((passage, sentence))
+    phrases, held = phrases_held(question, [sentence for _, sentence in places])
+    candidates: list[_Candidate] = []
+    for (passage, sentence), names in zip(places, held, strict=True):
+        text = sentence.text
+        above = f"{passage.title}\n{sentence.heading or passage.heading}"
+        if sentence.heading:
+            above = f"{passage.heading}\n{above}"
+        context = stems_of("\n".join((above, *sentence.header)), snapshot.dictionary)
+        fits = (asks_when and _DATE.search(text)) or (asks_number and _NUMBER.search(text))
         prior = max(passage.score / top, _LEAST_SHARE) ** _SCORE_POWER
-        header = passage.columns
-        for start, end in sentence_spans(passage.text):
-            text = passage.text[start:end]
-            heading = _HEADING.fullmatch(text)
-            if heading:
-                context = above | stems_of(heading.group(1), snapshot.dictionary)
-                continue
-            cells = table_cells(text)
-            if not cells:
-                header = ()
-            elif not header:
-                header = cells
-                continue
-            if not is_quotable(text):
-                continue
-            fits = (asks_when and _DATE.search(text)) or (asks_number and _NUMBER.search(text))
-            place = passage.char_start + start, passage.char_start + end
-            quote = Quote(passage, *place, text, 0.0, header)
-            own = stems_of(text, snapshot.dictionary)
-            near = context | stems_of(" ".join(header), snapshot.dictionary) if header else context
-            found.append(_Candidate(quote, own, near, prior * (1 + _KIND_SHARE * bool(fits))))
-    return found
+        prior *= 1 + _KIND_SHARE * bool(fits)
+        start, end = passage.char_start + sentence.start, passage.char_start + sentence.end
+        quote = Quote(passage, start, end, text, 0.0, sentence.header)
+        own = stems_of(text, snapshot.dictionary) - phrases.other_numbers(names)
+        candidates.append(_Candidate(quote, own, context, prior, names))
+    return candidates, phrases
 
 
-def _gain(
-    candidate: _Candidate,
-    idf: dict[str, float],
-    covered: set[str],
-    introduced: set[str],
-    total: float,
-) -> float:
-    gained = 0.0
-    for token, weight in idf.items():
-        share = 1.0 if token in candidate.own else _CONTEXT_SHARE * (token in candidate.context)
-        gained += weight * share * (token not in covered)
-    if gained <= 0:
-        return 0.0
-    bridge = _BRIDGE_SHARE if candidate.own & introduced else 0.0
-    return candidate.prior * (gained / total + bridge)
+class _Covered:
+    """What the chosen sentences cover of the question, and what they introduce."""
+
+    def __init__(self, idf: Mapping[str, float], phrases: Phrases) -> None:
+        self._idf, self._phrases = idf, phrases
+        self._total = sum(idf.values()) or 1.0
+        self._shares: dict[str, float] = {}
+        self._named: set[Phrase] = set()
+        self._introduced: set[str] = set()
+
+    def gain(self, candidate: _Candidate) -> float:
+        """What a further sentence would bring."""
+        gained = 0.0
+        for token, weight in self._idf.items():
+            share = 1.0 if token in candidate.own else _CONTEXT_SHARE * (token in candidate.context)
+            gained += weight * max(share - self._shares.get(token, 0.0), 0.0)
+        if gained <= 0:
+            return 0.0
+        bridge = _BRIDGE_SHARE if candidate.own & self._introduced else 0.0
+        named = _PHRASE_SHARE * self._phrases.worth(candidate.phrases - self._named)
+        return candidate.prior * (gained / self._total + bridge + named)
+
+    def add(self, candidate: _Candidate) -> None:
+        """Takes a sentence as chosen. Of a row its context is covered, too: it is one answer
+        with the names of its columns, where a sentence below a heading may be one of many."""
+        if candidate.quote.header:
+            for token in candidate.context & self._idf.keys():
+                self._shares[token] = max(self._shares.get(token, 0.0), _CONTEXT_SHARE)
+        self._shares |= dict.fromkeys(candidate.own & self._idf.keys(), 1.0)
+        self._named |= candidate.phrases
+        self._introduced |= {t for t in candidate.own - self._idf.keys() if _is_telling(t)}
 
 
-def table_cells(line: str) -> tuple[str, ...]:
-    """Cells of a Markdown table row; nothing for another line.
+def _equals(
+    row: _Candidate, candidates: Sequence[_Candidate], idf: Mapping[str, float]
+) -> list[_Candidate]:
+    """The other rows of a row's table that answer as well by the question's words. None where
+    the question names a number that the row does not hold: they are all of something else."""
+    asked = row.own & idf.keys()
+    missing = idf.keys() - row.own - row.context
+    if not row.quote.header or any(map(_has_digit, missing)):
+        return []
+    document = row.quote.passage.document_id
+    return [
+        other
+        for other in candidates
+        if other.quote.passage.document_id == document
+        and other.quote.header == row.quote.header
+        and other.context == row.context
+        and other.own & idf.keys() == asked
+        and other.phrases == row.phrases
+    ]
 
-    >>> table_cells("| 专业版 | 49 元 |"), table_cells("no row")
-    (('专业版', '49 元'), ())
-    """
-    stripped = line.strip()
-    if len(stripped) < 3 or not (stripped.startswith("|") and stripped.endswith("|")):
-        return ()
-    return tuple(cell.strip() for cell in stripped[1:-1].split("|"))
 
-
-def is_quotable(text: str) -> bool:
-    """Headings, table rules and scraps are not sentences worth quoting."""
-    stripped = text.strip()
-    telling = len(stripped) >= 6 and not set(stripped) <= set("|-: *_=")
-    return telling and not _HEADING.fullmatch(stripped)
+def _has_digit(token: str) -> bool:
+    return any(character.isdecimal() for character in token)
 
 
 def _is_telling(token: str) -> bool:

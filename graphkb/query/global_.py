@@ -35,7 +35,7 @@ from graphkb.query.global_reports import (
 from graphkb.query.pack import fit, passage_cost
 from graphkb.query.points import say_best
 from graphkb.search.hybrid import Retrieval
-from graphkb.search.snapshot import Snapshot, heading_of, passage_of
+from graphkb.search.snapshot import Snapshot, passage_of
 from graphkb.text.sentences import sentence_spans
 from graphkb.types import Context, Passage, Step
 
@@ -124,15 +124,7 @@ def _asked_for(snapshot: Snapshot, question: str, found: Retrieval) -> list[Pass
     scores = {unit.text_unit_id: unit.score for unit in found.units}
     units = [passage_of(row, scores[row["id"]]) for row in snapshot.units(scores)]
     quotes = choose_quotes(snapshot, question, units, _QUOTES)
-    return [
-        replace(
-            quote.passage,
-            text=quote.text,
-            char_start=quote.start,
-            char_end=quote.end,
-        )
-        for quote in quotes
-    ]
+    return [quote.passage.narrowed(quote.start, quote.end) for quote in quotes]
 
 
 def _points(
@@ -214,20 +206,9 @@ def _passages(snapshot: Snapshot, points: Sequence[_Point]) -> list[Passage]:
 
 
 def _quoted_sentences(row: dict[str, Any], point: _Point) -> list[Passage]:
+    unit = replace(passage_of(row, point.score), kind="report", columns=())
     return [
-        Passage(
-            kind="report",
-            text=row["text"][start:end],
-            score=point.score,
-            text_unit_id=row["id"],
-            document_id=row["document_id"],
-            title=row["title"] or "",
-            path=row["path"] or "",
-            heading=heading_of(row),
-            page=row["page_start"],
-            char_start=row["char_start"] + start,
-            char_end=row["char_start"] + end,
-        )
+        unit.narrowed(unit.char_start + start, unit.char_start + end)
         for start, end in sentence_spans(row["text"])
         if end - start >= 6 and row["text"][start:end] in point.text
     ]

@@ -56,7 +56,6 @@ def placed_citations(
                 citation,
                 text_unit_id=holding[0].text_unit_id,
                 heading=holding[0].heading,
-                page=holding[0].page,
             )
         placed.append(citation)
     return tuple(placed)
@@ -81,6 +80,9 @@ def passages_of(snapshot: Snapshot, found: Retrieval) -> list[Passage]:
                 text=around.text,
                 char_start=around.char_start,
                 char_end=around.char_end,
+                page=around.page,
+                page_end=around.page_end,
+                page_breaks=around.page_breaks,
                 parts=around.parts,
                 columns=() if has_rule(around.text) else passage.columns,
             )

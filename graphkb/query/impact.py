@@ -237,12 +237,14 @@ class _Writer:
             start = row["char_start"] + offset
             end = min(start + len(line), row["char_end"])
             number = self._texts[row["document_id"]].count("\n", 0, start) + 1
+            page, page_end = passage_of(row, 1.0).pages(start, end)
             self.citations.append(
                 Citation(
                     number=len(self.citations) + 1, text_unit_id=unit,
                     document_id=row["document_id"], title=row["title"], path=row["path"],
-                    heading=heading_of(row), page=row["page_start"], char_start=start,
+                    heading=heading_of(row), page=page, char_start=start,
                     char_end=end, quote=self._texts[row["document_id"]][start:end],
+                    page_end=page_end,
                 )
             )  # fmt: skip
             places.append(f"{row['path']}:{number} [{len(self.citations)}]")

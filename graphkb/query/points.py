@@ -8,12 +8,13 @@ span in a document. A point that rests on nothing is left out and counted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from graphkb.query.extractive import is_quotable, share_held, stems_of, wanted_stems
+from graphkb.query.extractive import share_held, stems_of, wanted_stems
 from graphkb.query.pack import passage_cost
 from graphkb.query.replies import Draft
+from graphkb.query.sentences import is_quotable
 from graphkb.query.sources import Source
 from graphkb.search.snapshot import Snapshot, passage_of
 from graphkb.text.sentences import sentence_spans
@@ -169,12 +170,7 @@ def _quoted(snapshot: Snapshot, point: Found, rows: Mapping[str, dict[str, Any]]
 def _sentences(row: dict[str, Any], score: float) -> list[Passage]:
     unit = passage_of(row, score)
     return [
-        replace(
-            unit,
-            text=row["text"][start:end],
-            char_start=unit.char_start + start,
-            char_end=unit.char_start + end,
-        )
+        unit.narrowed(unit.char_start + start, unit.char_start + end)
         for start, end in sentence_spans(row["text"])
         if is_quotable(row["text"][start:end])
     ]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from graphkb.llm.prompts import fill_prompt
 from graphkb.query.citations import check_citations, cite
-from graphkb.query.extractive import Quote, choose_foreign_quotes, choose_quotes, table_cells
+from graphkb.query.extractive import Quote, choose_foreign_quotes, choose_quotes
+from graphkb.query.sentences import table_cells
 from graphkb.search.snapshot import Snapshot
 from graphkb.types import Citation, Context, Passage
 
@@ -92,7 +93,10 @@ def _shown(quote: Quote) -> str:
     """A quote as it reads in an answer: a table row with the names of its columns."""
     cells = table_cells(quote.text)
     if quote.header and len(cells) == len(quote.header):
-        return _plain("; ".join(f"{n}: {c}" for n, c in zip(quote.header, cells, strict=True) if c))
+        pairs = zip(quote.header, cells, strict=True)
+        return _plain(
+            "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)
+        )
     return _plain(quote.text)
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from graphkb.query.extractive import is_quotable
 from graphkb.query.facts import missing_names, missing_numbers, numbers_in
+from graphkb.query.sentences import is_quotable
 from graphkb.text.language import detect_language
 from graphkb.text.segment import STOP_WORDS, search_tokens, stem
 from graphkb.text.sentences import sentence_spans

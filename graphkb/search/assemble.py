@@ -41,7 +41,7 @@ _POOL_SHARE, _LEAST_POOL = 5, 50
 
 _AROUND = (
     "id", "document_id", "index", "n_tokens", "char_start", "char_end", "heading_path",
-    "page_start", "parent_id",
+    "page_start", "page_end", "parent_id",
 )  # fmt: skip
 
 
@@ -191,6 +191,7 @@ def widen_units(snapshot: Snapshot, rows: Sequence[Mapping[str, Any]]) -> dict[s
     by_id = {unit["id"]: unit for unit in beside}
     found = snapshot.store.where("documents", "id", documents, ("id", "text"))
     texts = dict(found.select("id", "text").iter_rows())
+    page_starts = snapshot.page_starts(documents)
     wider: dict[str, Wider] = {}
     taken: set[str] = set()
     for row in rows:
@@ -203,7 +204,10 @@ def widen_units(snapshot: Snapshot, rows: Sequence[Mapping[str, Any]]) -> dict[s
         end = max(unit["char_end"] for unit in chosen)
         text = texts.get(row["document_id"], "")[start:end]
         if len(chosen) > 1 and text:
-            wider[own["id"]] = Wider(text, start, end, tuple(_part(unit) for unit in chosen))
+            parts = tuple(_part(unit) for unit in chosen)
+            first, last = parts[0].page, max(part.page_end or 0 for part in parts) or None
+            breaks = tuple(page_starts[row["document_id"]][first or 0 : last or 0])
+            wider[own["id"]] = Wider(text, start, end, parts, first, last, breaks)
     return wider
 
 
@@ -243,4 +247,5 @@ def _around(
 
 def _part(unit: Mapping[str, Any]) -> Part:
     heading = " › ".join(unit["heading_path"] or [])
-    return Part(unit["id"], unit["char_start"], unit["char_end"], heading, unit["page_start"])
+    first, last = unit["page_start"], unit["page_end"]
+    return Part(unit["id"], unit["char_start"], unit["char_end"], heading, first, last)

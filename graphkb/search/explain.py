@@ -186,6 +186,8 @@ class _Look:
             rerank_score=said.score if said else None,
             advice="",
             warnings=(*self.found.warnings, *self.reranked.warnings),
+            page=row["page_start"],
+            page_end=row["page_end"],
         )
         cut, reason = self._cut(given, reranked, fused)
         return replace(explained, cut=cut, reason=reason, advice=advice_for(explained, cut))

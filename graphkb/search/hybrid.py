@@ -307,6 +307,7 @@ def hits_of(
             text=rows[unit.text_unit_id]["text"],
             via=unit.via,
             wider=wider.get(unit.text_unit_id),
+            page_end=rows[unit.text_unit_id]["page_end"],
         )
         for unit in units
         if unit.text_unit_id in rows

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _UNIT_COLUMNS = (
     "id", "human_readable_id", "text", "n_tokens", "document_id", "heading_path", "index",
-    "char_start", "char_end", "page_start", "context", "kind", "language",
+    "char_start", "char_end", "page_start", "page_end", "context", "kind", "language",
 )  # fmt: skip
 
 
@@ -154,7 +154,8 @@ class Snapshot:
         return document_ages(rows)
 
     def units(self, ids: Iterable[str]) -> list[dict[str, Any]]:
-        """Text unit rows by id, in the order of ``ids``, with title and path of their document."""
+        """Text unit rows by id, in the order of ``ids``, with title and path of their document,
+        and the ``page_breaks`` of :class:`~graphkb.types.Passage`."""
         wanted = list(dict.fromkeys(ids))
         # Plain dictionaries: for a handful of rows joining frames costs more than fetching them.
         found = {
@@ -166,7 +167,21 @@ class Snapshot:
         for row in rows:
             document = documents.get(row["document_id"], {})
             row["title"], row["path"] = document.get("title", ""), document.get("path", "")
+        self._break_pages(rows)
         return rows
+
+    def _break_pages(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Sets ``page_breaks``; only text units over several pages need to be looked up."""
+        over = {r["document_id"] for r in rows if r["page_start"] != r["page_end"]}
+        starts = self.page_starts(over) if over else {}
+        for row in rows:
+            known = starts.get(row["document_id"], [])
+            row["page_breaks"] = tuple(known[row["page_start"] or 0 : row["page_end"] or 0])
+
+    def page_starts(self, document_ids: Iterable[str]) -> dict[str, list[int]]:
+        """Offsets in the text at which the pages of documents begin, by id; ascending."""
+        found = self.store.where("documents", "id", document_ids, ("id", "page_starts"))
+        return {row["id"]: list(row["page_starts"] or []) for row in found.to_dicts()}
 
 
 def heading_of(row: dict[str, Any]) -> str:
@@ -189,4 +204,6 @@ def passage_of(row: dict[str, Any], score: float) -> Passage:
         char_start=row["char_start"],
         char_end=row["char_end"],
         columns=columns_of(row["text"], row["context"] or ""),
+        page_end=row["page_end"],
+        page_breaks=row["page_breaks"],
     )

@@ -30,9 +30,22 @@ def place(title: str, heading: str) -> str:
 
 
 def span(at: Citation | Hit, words: Wording = EN) -> str:
-    """Where a quote stands: path, page where there is one, character span."""
-    page = words.page.format(at.page) if at.page is not None else ""
+    """Where a quote stands: path, pages where there are any, character span."""
+    page = f"{shown}{words.comma}" if (shown := pages_text(at.page, at.page_end, words)) else ""
     return words.span.format(path=at.path, page=page, start=at.char_start, end=at.char_end)
+
+
+def pages_text(page: int | None, page_end: int | None, words: Wording = EN) -> str:
+    """The pages from ``page`` to ``page_end``; empty where there are none.
+
+    >>> pages_text(2, 2), pages_text(2, 4), pages_text(None, None)
+    ('p. 2', 'pp. 2–4', '')
+    """
+    if page is None:
+        return ""
+    if page_end is None or page_end == page:
+        return words.page.format(page)
+    return words.pages.format(page, page_end)
 
 
 def answer_body(answer: Answer) -> str:

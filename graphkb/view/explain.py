@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable, Iterator
 
 from graphkb.explanation import Explanation, LegView
-from graphkb.view.answer import STYLE, place
+from graphkb.view.answer import STYLE, pages_text, place
 from graphkb.view.terminal import one_line
 from graphkb.view.wording import noun
 
@@ -19,9 +19,8 @@ def explanation_lines(
     dim: Callable[[str], str] = str,
 ) -> list[str]:
     """The explanation as it is read: the outcome, then what led to it, then the advice."""
-    where = f"{found.path}, text unit {found.text_unit_id}"
     return [
-        bold(one_line(place(found.title, ""))) + dim(f"  {one_line(where)}"),
+        bold(one_line(place(found.title, ""))) + dim(f"  {one_line(_where(found))}"),
         dim(f"“{_shortened(found.text)}”"),
         "",
         bold(outcome(found)),
@@ -32,6 +31,12 @@ def explanation_lines(
         "",
         f"{bold('Advice')}: {found.advice}",
     ]
+
+
+def _where(found: Explanation) -> str:
+    """Path, pages where there are any, text unit."""
+    pages = pages_text(found.page, found.page_end)
+    return ", ".join(filter(None, (found.path, pages, f"text unit {found.text_unit_id}")))
 
 
 def _section(title: str, rows: Iterator[str]) -> list[str]:
@@ -112,7 +117,7 @@ def path_rows(found: Explanation) -> Iterator[str]:
 def explanation_html(found: Explanation) -> str:
     """The explanation for a notebook."""
     title = html.escape(place(found.title, ""))
-    where = html.escape(f"{found.path}, text unit {found.text_unit_id}")
+    where = html.escape(_where(found))
     sections = (
         ("Words of the question", word_rows(found)),
         ("Legs", leg_rows(found)),

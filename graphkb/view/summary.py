@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphkb.ingest.sizes import SHORT
-from graphkb.types import IndexResult, Refused, StepUsage
+from graphkb.types import IndexResult, StepUsage
 from graphkb.view.answer import price_text
+from graphkb.view.refusals import MOST_REFUSED, refused_lines, unread_lines
 from graphkb.view.terminal import one_line
 from graphkb.view.wording import noun
 
@@ -27,8 +28,6 @@ COUNTED = {
     "community_reports": "reports",
     "vectors": "vectors",
 }
-
-MOST_REFUSED = 20
 
 
 def index_lines(result: IndexResult, verbose: bool = False) -> list[str]:
@@ -122,18 +121,6 @@ def counts_line(counts: Mapping[str, Any]) -> str:
         for name, words in COUNTED.items()
         if name in counts
     )
-
-
-def refused_lines(refused: tuple[Refused, ...]) -> list[str]:
-    """What was not read, by name and reason; the first of them, then how many more."""
-    if not refused:
-        return []
-    lines = [f"not read ({len(refused)}):"]
-    lines += [
-        f"  {one_line(item.where)}: {one_line(item.reason)}" for item in refused[:MOST_REFUSED]
-    ]
-    more = len(refused) - MOST_REFUSED
-    return lines + ([f"  … and {more} more (--json lists all)"] if more > 0 else [])
 
 
 def status_lines(status: Mapping[str, Any]) -> list[str]:
@@ -255,8 +242,7 @@ def preview_lines(found: Preview) -> list[str]:
         lines.extend(f"          {path}" for path in paths[:MOST_REFUSED])
         if len(paths) > MOST_REFUSED:
             lines.append(f"          … and {len(paths) - MOST_REFUSED} more")
-    for item in found.refused[:MOST_REFUSED]:
-        lines.append(f"unread    {item.where}: {item.reason}")
+    lines += [f"unread    {line}" for line in unread_lines(found.refused)]
     touched = (
         f", about {found.communities} of {found.communities_total} "
         f"{noun(found.communities_total, 'communities')}"

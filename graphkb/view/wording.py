@@ -19,6 +19,7 @@ class Wording:
     title: str  # a list's title
     span: str
     page: str
+    pages: str  # from one to another
     source: str
     unverified: str
     unchecked: str
@@ -44,7 +45,8 @@ EN = Wording(
     no_sources="The last answer names no source.",
     title="{}:",
     span="{path}, {page}chars {start}–{end}",
-    page="p. {}, ",
+    page="p. {}",
+    pages="pp. {}–{}",
     source="{place} ({span}): “{quote}”",
     unverified="(unverified) ",
     unchecked="(not checked: other language) ",
@@ -69,7 +71,8 @@ ZH = Wording(
     no_sources="上一个回答没有引用来源。",
     title="{}：",
     span="{path}，{page}字符 {start}–{end}",
-    page="第 {} 页，",
+    page="第 {} 页",
+    pages="第 {}–{} 页",
     source="{place}（{span}）：“{quote}”",
     unverified="（未证实）",
     unchecked="（未核对：语言不同）",

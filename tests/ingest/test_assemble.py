@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import polars as pl
@@ -98,3 +99,26 @@ def test_the_same_bytes_in_every_process():
         for seed in ("0", "1")
     }
     assert len(outputs) == 1
+
+
+@pytest.mark.parametrize("words", ["The lease ends in May.", "租约五月到期。"])
+@pytest.mark.parametrize("packed", ["a.zip", "z.zip"])
+def test_of_copies_a_file_is_kept_rather_than_a_member_of_an_archive(tmp_path, words, packed):
+    (tmp_path / "lease.txt").write_text(words, "utf-8")
+    with zipfile.ZipFile(tmp_path / packed, "w") as archive:
+        archive.writestr("copy.txt", words)
+        archive.writestr("other.txt", f"{words} other")
+    assembled = assemble_documents(sources(tmp_path))
+    paths = sorted(["lease.txt", f"{packed}/other.txt"])
+    assert assembled.documents["path"].to_list() == paths
+    assert assembled.documents["human_readable_id"].to_list() == [0, 1]
+    assert assembled.duplicates == [(f"{packed}/copy.txt", "lease.txt")]
+
+
+def test_of_nearly_equal_files_the_one_outside_archives_is_kept(tmp_path):
+    words = " ".join(f"word{n}" for n in range(200))
+    (tmp_path / "lease.txt").write_text(words, "utf-8")
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("copy.txt", f"{words} more")
+    documents = assemble_documents(sources(tmp_path), "near").documents
+    assert documents["path"].to_list() == ["lease.txt"]

@@ -142,4 +142,16 @@ def test_damaged_packages_are_refused(part):
 
 
 def test_what_is_no_book_is_refused():
-    assert "not a readable zip container" in refused(read("b.epub", "text"))["b.epub"]
+    assert "not a readable zip container" in refused(read("b.epub", b"PK\x03\x04"))["b.epub"]
+
+
+@pytest.mark.parametrize("words", ["Blue Heron Ltd", "苍鹭公司"])
+def test_entities_that_parts_declare_stand_for_their_text(words):
+    declared = f'[<!ENTITY firm "{words}"> <!-- "]> -->\n<!ENTITY all SYSTEM "a.ent">]>'
+    chapter = (
+        f"\ufeff<?xml version='1.0'?><!DOCTYPE html {declared}<html><p>&firm; pays.&all;</p></html>"
+    )
+    contents = NCX.format(points=point("On &firm;", "c.xhtml"))
+    contents = "\ufeff" + contents.replace('.dtd">', f'.dtd" {declared}')
+    data = book({"c.xhtml": chapter}, **{"OEBPS/toc.ncx": contents})
+    assert only(read("b.epub", data)).text == f"# On {words}\n\n{words} pays."

@@ -37,7 +37,8 @@ def test_case_e09_cells_of_rich_tables():
         "Famous Ducks with Images",
         "| Name | Description | Image |\n|---|---|---|\n"
         "| Donald Duck | Cartoon character. | View PNG |\n"
-        "| White-headed duck | A small diving duck some 45 cm (18 in) long. |  |\n"
+        "| White-headed duck | A small diving duck some 45 cm (18 in) long. | "
+        "[image: White-headed duck thumbnail] |\n"
         "| Mandarin Duck | Known for its striking plumage. | View Full‑Size Image |\n"
         "| Unknown Duck | No photo available. |  |",
     ])  # fmt: skip
@@ -175,3 +176,41 @@ def test_case_e17_deep_nesting():
 def test_thousands_of_headers_in_each_other_are_read_without_delay():
     page = "<header>" * 20_000 + "<h1>Title 标题</h1><p>Text.</p>"
     assert "# Title 标题" in only(read("a.html", page)).text
+
+
+@pytest.mark.parametrize("words", ["Valve, opened", "阀门剖面图"])
+def test_alternative_texts_of_images_are_read(words):
+    image = f'<img src="a.png" alt="{words}">'
+    assert text(f"<h1>A</h1><p>See {image} here.</p>") == f"# A\n\nSee [image: {words}] here."
+    rows = f"<tr><th>Part<th>Photo<tr><td>V1<td>{image}"
+    assert text(f"<table>{rows}</table>").endswith(f"| V1 | [image: {words}] |")
+
+
+def test_images_that_say_nothing_are_left_out():
+    silent = '<img src="a.png"><img alt=""><img alt="DSC_01.jpg"><img alt="Line" role="none">'
+    assert text(f"<p>Fine <img alt='👍'>{silent}.</p>") == "Fine 👍."
+
+
+@pytest.mark.parametrize(
+    ("start", "name"),
+    [
+        ("", "Blue Heron"),
+        ("<?xml version='1.0'?>\n<!-- it's -->\n", "苍鹭"),
+        ('PUBLIC "-//W3C//DTD XHTML 1.0//EN" "a.dtd" ', "Œuvre"),
+    ],
+)
+def test_entities_that_a_page_declares_stand_for_their_text(start, name):
+    before, public = (start, "") if start.startswith("<") else ("", start)
+    page = (
+        f'{before}<!DOCTYPE html {public}[\n<!ENTITY firm "{name}"> <!-- don\'t ]> -->\n'
+        "<!ENTITY other SYSTEM 'file:///etc/passwd'><!ENTITY firm 'second'>\n"
+        "<!ENTITY loop '&firm;&loop;&amp;'>\n]>\n"
+        "<html><p>&firm; paid&other; &loop; 3 &lt; 4 &unknown;</p></html>"
+    )
+    assert text(page) == f"{name} paid & 3 < 4 &unknown;"
+
+
+def test_entities_do_not_swell_a_page():
+    levels = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 9}">' for n in range(9))
+    page = f'<!DOCTYPE html [<!ENTITY e0 "{"ha" * 600}">{levels}]><p>End &e9;&e1;&e0;.</p>'
+    assert text(page) == "End ."

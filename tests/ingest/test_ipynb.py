@@ -117,3 +117,17 @@ def test_odd_cells_are_no_crash():
     cells = [{"cell_type": "code", "source": 3, "outputs": [None, {"data": 4}]}, words("Text"),
              {"cell_type": "heading", "level": "x", "source": "H"}]  # fmt: skip
     assert only(read("a.ipynb", notebook(*cells))).text == "Text\n\n# H"
+
+
+@pytest.mark.parametrize("line", ["epoch done\n", "训练完成一轮\n"])
+def test_what_is_left_out_of_long_results_is_noted(line):
+    long, short = ({"output_type": "stream", "text": line * n} for n in (400, 3))
+    reading = read("a.ipynb", notebook(code("x", long), code("y", short)))
+    left_out = len(line) * 400 - 1 - 2000
+    assert f"({left_out} characters left out)" in only(reading).text
+    (note,) = reading.notes
+    assert note.startswith("a.ipynb: a long result is cut to the first 1,500 and last 500 char")
+    assert f"({left_out:,} left out)" in note
+    (note,) = read("b.ipynb", notebook(code("x", long, long))).notes
+    assert "2 long results are cut" in note
+    assert not read("c.ipynb", notebook(code("y", short))).notes

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pypdfium2
@@ -15,6 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from graphkb.errors import SettingsError
 from graphkb.ingest import ocr
+from graphkb.ingest.ocr_spaces import spaced
 from graphkb.ingest.pdf.shapes import Box, Run
 from graphkb.ingest.read import SourceFile, read_file, sources_frame
 from graphkb.settings import Input, Ocr
@@ -79,7 +82,7 @@ def test_case_d01_a_scanned_page_is_read():
 
 def test_an_image_is_read(read):
     (record,) = read("note.png", saved(picture("Water meter 42", (420, 300)), "PNG")).records
-    assert record.text.replace(" ", "") == "Watermeter42"
+    assert record.text == "Water meter 42"
     assert (record.title, record.media_type) == ("note", "image/png")
 
 
@@ -121,7 +124,7 @@ def test_turned_photos_are_set_upright(read, fake):
     [
         ("a.png", b"\x89PNG\r\n\x1a\n broken", "damaged, not readable as an image"),
         ("a.jpg", saved(picture("x"), "JPEG")[:400], "damaged, not readable as an image"),
-        ("a.bmp", b"plain text", "damaged, not readable as an image"),
+        ("a.bmp", b"BM" + bytes(60), "damaged, not readable as an image"),
     ],
 )
 def test_damaged_images_are_refused(read, fake, name, data, said):
@@ -189,6 +192,112 @@ def test_english_alone_takes_no_chinese_for_granted(fake):
     assert ocr.Recognizer(Ocr()).read_image(image).runs == (
         Run("水表", Box(1, 2, 90, 20), 13.5),
     )  # fmt: skip
+
+
+def test_words_of_an_image_are_parted(read):
+    text = "Valid until 30 June 2030"
+    (record,) = read("permit.png", saved(picture(text, (420, 300)), "PNG")).records
+    assert record.text == text
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("to~by~me", "to by me"),
+        ("to -by", "to -by"),
+        ("to~b.~me", "to b. me"),
+        ("t~,me", "t,me"),
+        ("me~@by.to", "me@by.to"),
+        ("水~表~t~o", "水表t o"),
+        ("no~472~19", "no 47219"),
+        ("证~472~19", "证47219"),
+        ("水~t", "水t"),
+    ],
+)
+def test_likely_spaces_part_latin_words_only(path, text):
+    characters = ["", *sorted(set(path) - {"~", " "}), " "]
+    steps = []
+    for character in path:
+        step = np.zeros(len(characters), np.float32)
+        if character == "~":
+            step[0], step[-1] = 0.8, 0.2
+        else:
+            step[characters.index(character)] = 1.0
+        steps.append(step)
+    assert spaced(np.array(steps), characters) == text
+
+
+def test_unlikely_spaces_part_nothing():
+    steps = np.array([[0, 1, 0, 0], [0.995, 0, 0, 0.005], [0, 0, 1, 0]], np.float32)
+    assert spaced(steps, ["", "a", "b", " "]) == "ab"
+
+
+@pytest.mark.parametrize(
+    ("size", "limit"), [((3000, 4000), "max"), ((2339, 1654), "min"), ((20, 1900), "max")]
+)
+def test_lines_are_looked_for_in_few_enough_pixels(size, limit):
+    engine = SimpleNamespace(text_det=SimpleNamespace(limit_type=""))
+    ocr._bound(engine, np.broadcast_to(np.uint8(255), (*size, 3)))
+    assert engine.text_det.limit_type == limit
+
+
+@pytest.mark.parametrize("text", ["invoice total", "水表读数"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Failed to allocate memory"),
+    ],
+)
+def test_a_smaller_image_is_read_where_memory_is_short(monkeypatch, error, text):
+    engine = Fake(text)
+
+    def read(image: np.ndarray):
+        if image.shape[0] > 1000:
+            raise error
+        return engine(image)
+
+    monkeypatch.setattr(ocr, "_engine", lambda: read)
+    (run,) = ocr.Recognizer(Ocr()).read_image(np.full((3000, 4000, 3), 255, np.uint8)).runs
+    assert engine.shapes == [(750, 1000, 3)]
+    assert (run.text, run.box) == (text, Box(4, 8, 360, 80))
+
+
+def test_memory_that_is_short_for_small_images_too_is_said(monkeypatch):
+    def read(image: np.ndarray):
+        raise MemoryError
+
+    monkeypatch.setattr(ocr, "_engine", lambda: read)
+    with pytest.raises(MemoryError):
+        ocr.Recognizer(Ocr()).read_image(np.zeros((3000, 4000, 3), np.uint8))
+
+
+@pytest.mark.parametrize("text", ["invoice total", "水表读数"])
+def test_long_screenshots_are_read_in_parts_that_cut_no_line(read, fake, text):
+    fake.found[0] = (fake.found[0][0], text, 0.9)
+    image = Image.new("RGB", (500, 6000), "white")
+    drawing = ImageDraw.Draw(image)
+    for top in range(10, 6000, 60):
+        drawing.rectangle((10, top, 300, top + 39), fill=(0, 0, 0))
+        drawing.rectangle((100, top, 150, top + 39), fill=(255, 255, 255))
+    (record,) = read("chat.png", saved(image, "PNG")).records
+    heights = [height for height, _, _ in fake.shapes]
+    assert sum(heights) == 6000
+    assert max(heights) <= 1000
+    edges = np.cumsum(heights)[:-1]
+    assert all((edge - 10) % 60 >= 40 or (edge - 10) % 60 == 0 for edge in edges)
+    assert record.text.count(text) == len(heights)
+
+
+@pytest.mark.parametrize("missing", ["PIL", "cv2", "onnxruntime", "rapidocr_onnxruntime"])
+def test_a_library_that_is_missing_is_not_the_fault_of_the_image(read, monkeypatch, missing):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *a: None if name == missing else find(name, *a)
+    )
+    for name in ("permit.png", "许可证.png"):
+        (refused,) = read(name, saved(picture("x"), "PNG")).refused
+        assert refused.reason == 'reading text in images needs an extra: pip install "graphkb[ocr]"'
 
 
 def test_large_pages_are_drawn_smaller(fake):

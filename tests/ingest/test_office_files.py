@@ -90,10 +90,10 @@ def test_html_under_an_office_name_is_read_as_html(read):
 @pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx"])
 @pytest.mark.parametrize(
     "data",
-    [b"PK\x03\x04", b"just text", zipped({"a.txt": "x"}), zipped({"_rels/.rels": "<oops"})],
-    ids=["cut off", "text", "another zip", "broken XML"],
+    [b"PK\x03\x04", zipped({"a.txt": "x", "word/a.xml": "x"}), zipped({"_rels/.rels": "<oops"})],
+    ids=["cut off", "parts missing", "broken XML"],
 )
-def test_what_is_no_office_document_is_called_damaged(read, name, data):
+def test_what_is_left_of_an_office_document_is_called_damaged(read, name, data):
     (refused,) = read(name, data).refused
     assert refused.where == name
     assert refused.reason.startswith("damaged")
@@ -223,3 +223,13 @@ def test_mutated_parts_and_containers_never_raise(data, kind, documents, tmp_pat
     result = read_path(path)
     assert result.records or result.refused
     assert all(reason.reason and "\n" not in reason.reason for reason in result.refused)
+
+
+@pytest.mark.parametrize("name", ["报表.docx", "deck.pptx", "a.xlsx", "old.doc"])
+@pytest.mark.parametrize("text", ["just text", "只是文字"])
+def test_other_files_under_an_office_name_are_called_what_they_are(read, name, text):
+    suffix = name[name.index(".") :]
+    (refused,) = read(name, text.encode()).refused
+    assert refused.reason.startswith(f"plain text under a {suffix} name; rename it to .txt")
+    (refused,) = read(name, zipped({"a.txt": text})).refused
+    assert refused.reason == f"an ordinary zip archive under a {suffix} name; rename it to .zip"

@@ -208,6 +208,47 @@ def test_repeated_headers_footers_and_page_numbers_go(header, footer):
     assert header.format(2) in text_of(kept)
 
 
+@pytest.mark.parametrize(
+    ("first", "font"),
+    [
+        ("Certificate no. {}", ""),
+        ("Boiler {} Inspection Report", ""),
+        ("合格证编号：{}", SONG),
+        ("锅炉{}检验报告", SONG),
+    ],
+)
+@pytest.mark.parametrize("numbers", [(4711, 2088, 9034, 1187), (301, 517, 944)])
+def test_first_lines_that_differ_in_their_numbers_stay(first, font, numbers):
+    pages = [
+        together(lines([first.format(n)], y=815, font=font), lines([GREEK[k]], y=700))
+        for k, n in enumerate(numbers)
+    ]
+    text = text_of(drawn(*pages))
+    assert [first.format(n) for n in numbers if first.format(n) not in text] == []
+
+
+@pytest.mark.parametrize(("first", "font"), [("Serial No. {}", ""), ("证书编号：{}", SONG)])
+def test_identifiers_that_rise_with_the_pages_stay(first, font):
+    pages = [
+        together(lines([first.format(1001 + k)], y=815, font=font), lines([GREEK[k]], y=700))
+        for k in range(6)
+    ]
+    text = text_of(drawn(*pages))
+    assert [k for k in range(6) if first.format(1001 + k) not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("header", "font"), [("Chapter {} - Handbook", ""), ("第{}章使用手册", SONG)]
+)
+def test_the_note_shows_the_first_and_the_last_of_what_went(header, font):
+    pages = [
+        together(lines([header.format(k + 1)], y=815, font=font), lines([GREEK[k]], y=700))
+        for k in range(4)
+    ]
+    (note,) = drawn(*pages).notes
+    assert f"'{header.format(1)} … {header.format(4)}'" in note
+
+
 def test_chapter_names_beside_page_numbers_go_and_the_title_stays():
     title = lines(["Water Meters"], y=800, font="Helvetica-Bold", size=20)
     pages = [

@@ -262,3 +262,15 @@ def test_mutated_files_never_raise(tmp_path, seed, suffix, edits):
     assert result.records or result.refused
     frame = sources_frame(source, file_hash(source), result)
     assert all("\x00" not in text for text in frame["text"])
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".png", ".epub", ".zip", ".tar"])
+@pytest.mark.parametrize("text", ["Only words.", "只有文字。"])
+def test_text_under_the_name_of_what_is_no_text_is_called_text(read, suffix, text):
+    (refused,) = read(f"a{suffix}", text).refused
+    assert refused.reason.startswith(f"plain text under a {suffix} name; rename it to .txt")
+
+
+def test_a_pointer_of_git_lfs_is_called_one(read):
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 12345\n"
+    assert "git lfs pull" in read("图.png", pointer).refused[0].reason

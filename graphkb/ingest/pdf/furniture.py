@@ -17,6 +17,17 @@ _LEAST_SHARE = 0.3
 _LARGEST = 1.1
 _LEAST_NUMBERED = 5
 _NUMBER = re.compile(r"\d+")
+_MOST_DIGITS = 18
+# Numbers still rise with the pages where an excerpt leaves some out.
+_LEFT_OUT = range(-2, 3)
+# What a number behind these counts is no pages.
+_IDENTIFIER = re.compile(
+    r"(?<!page )(?:\b(?:nos?|nr|number|id|serial|ref(?:erence)?)\b\.?|№|"
+    r"编号|号码|证号|单号|序列号|證號)"
+    r"[\s:：.#]*[A-Z]*[-/]?\d[\w/.-]*",
+    re.IGNORECASE,
+)
+_NUMBER_OR_IDENTIFIER = re.compile(rf"{_IDENTIFIER.pattern}|{_NUMBER.pattern}", re.IGNORECASE)
 _AT_ENDS = re.compile(r"^(?:#|[ivxlc]+\b|[\s|·•./-])+|(?:#|\b[ivxlc]+|[\s|·•./-])+$")
 _PAGE_OF = re.compile(
     r"(?:page\s+)?#\s*(?:of|/)\s*#|page\s+#|第\s*#\s*页(?:\s*[/，,]?\s*共\s*#\s*页)?|#\s*/\s*#\s*页?"
@@ -41,9 +52,9 @@ def repeated_lines(
     """(page, line) of every header, footer and page number, and one text of each kind.
 
     ``pages`` are page boxes with their lines. A header stands near the same edge with the same
-    words, numbers aside, on at least three pages and three tenths of all (of two or three pages:
-    on two), and is not set larger than the text unless all but the page number is the same. Page
-    numbers rise with the pages, or say so ("Page 3 of 9", "第 3 页").
+    words, page numbers aside, on at least three pages and three tenths of all (of two or three
+    pages: on two), and is not set larger than the text unless all but the page number is the same.
+    Page numbers rise with the pages, or say so ("Page 3 of 9", "第 3 页").
     """
     edges = [edge for number, page in enumerate(pages) for edge in _edges(number, *page)]
     least = max(2 if len(pages) < 4 else 3, _LEAST_SHARE * len(pages))
@@ -73,9 +84,42 @@ def _same_words(edges: list[Edge], least: float, largest: float) -> list[Edge]:
             if edge.size <= largest
             or (edge.size <= usual and same[_without_number(edge.text)] >= least)
         ]
+        kept = _without_identifiers(kept, least)
         if len({edge.page for edge in kept}) >= least:
             found += kept
     return found
+
+
+def _without_identifiers(edges: list[Edge], least: float) -> list[Edge]:
+    """Lines with the same words whose numbers, the page's own aside, repeat as well.
+
+    Where most pages have another number, as the certificates of one scan have, it is what tells
+    them apart: only lines of which enough are the same go.
+    """
+    same: dict[str, set[int]] = defaultdict(set)
+    offsets: dict[int, set[int]] = defaultdict(set)
+    for edge in edges:
+        for value in _NUMBER.findall(edge.text):
+            offsets[int(value[:_MOST_DIGITS]) - edge.page].add(edge.page)
+    running = {
+        offset
+        for offset in offsets
+        if len(set().union(*(offsets.get(offset + n, set()) for n in _LEFT_OUT))) >= min(least, 3)
+    }
+
+    def without_page(edge: Edge) -> str:
+        def shown(found: re.Match[str]) -> str:
+            is_page = found[0].isdigit() and int(found[0][:_MOST_DIGITS]) - edge.page in running
+            return "" if is_page else found[0]
+
+        return " ".join(_NUMBER_OR_IDENTIFIER.sub(shown, edge.text).casefold().split())
+
+    for edge in edges:
+        same[without_page(edge)].add(edge.page)
+    n_pages = len({edge.page for edge in edges})
+    if 2 * len(same) <= n_pages:
+        return edges
+    return [edge for edge in edges if len(same[without_page(edge)]) >= least]
 
 
 def _numbered(edges: list[Edge], least: float, largest: float) -> list[Edge]:
@@ -86,7 +130,8 @@ def _numbered(edges: list[Edge], least: float, largest: float) -> list[Edge]:
     """
     groups: dict[tuple[int, bool], list[Edge]] = defaultdict(list)
     for edge in edges:
-        for value in _page_numbers(edge.text, bare=not words_of(edge.text)):
+        text = _IDENTIFIER.sub("№", edge.text)
+        for value in _page_numbers(text, bare=not words_of(edge.text)):
             groups[value - edge.page, edge.at_top].append(edge)
     found: list[Edge] = []
     for (offset, _), group in groups.items():
@@ -153,9 +198,13 @@ def words_of(text: str) -> str:
 
 
 def _one_of_each(texts: Iterable[str]) -> list[str]:
-    """One text of every kind, most frequent first."""
+    """A text of every kind, most frequent first; the first and the last where they differ."""
     kinds: dict[str, list[str]] = defaultdict(list)
     for text in texts:
         kinds[words_of(text)].append(text)
     counts = Counter({key: len(found) for key, found in kinds.items()})
-    return [kinds[key][0] for key, _ in counts.most_common()]
+    return [
+        kinds[key][0] if not key or kinds[key][0] == kinds[key][-1]
+        else f"{kinds[key][0]} … {kinds[key][-1]}"
+        for key, _ in counts.most_common()
+    ]  # fmt: skip

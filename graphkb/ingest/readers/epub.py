@@ -14,6 +14,7 @@ from graphkb.errors import InputError
 from graphkb.ingest.blocks import markdown_blocks
 from graphkb.ingest.containers import open_zip, read_member
 from graphkb.ingest.decode import clean_text
+from graphkb.ingest.readers.doctype import with_own_entities
 from graphkb.ingest.readers.html import parse_page
 from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date, is_blank
 from graphkb.settings import Input
@@ -211,7 +212,9 @@ class _Book:
 
     def _xml(self, path: str) -> Element:
         # Books name the public document types of NCX and XHTML; nothing is ever fetched.
-        data = _DOCTYPE.sub(b"", self.read(path), count=1)
+        # Latin-1 gives every byte back, whatever the encoding that the part states.
+        resolved = with_own_entities(self.read(path).decode("latin-1")).encode("latin-1")
+        data = _DOCTYPE.sub(b"", resolved, count=1)
         if b"<!DOCTYPE" in data[:4096].upper():
             raise InputError(f"damaged: {path} in it declares entities; save it again")
         try:

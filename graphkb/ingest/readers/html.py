@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphkb.ingest.blocks import first_title
 from graphkb.ingest.decode import clean_text, decode_bytes
+from graphkb.ingest.readers.doctype import with_own_entities
 from graphkb.ingest.readers.html_table import is_data_table, table_lines
 from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date
 from graphkb.settings import Input
@@ -61,7 +62,7 @@ def parse_page(
     decoded = decode_bytes(data, encoding, hint)
     from graphkb.ingest.readers.html_page import page_markdown
 
-    tree = _tree(decoded.text)
+    tree = _tree(with_own_entities(decoded.text))
     text = page_markdown(tree, whole=whole)
     metadata = _metadata(tree)
     title = _title(tree) or metadata.pop("title", "")

@@ -6,7 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from graphkb.ingest.readers.html_content import Content
-from graphkb.ingest.readers.html_table import children, is_data_table, superscript, table_lines
+from graphkb.ingest.readers.html_table import (
+    alternative_text,
+    children,
+    is_data_table,
+    superscript,
+    table_lines,
+)
 from graphkb.ingest.readers.markdown import fenced
 from graphkb.ingest.records import is_blank
 from graphkb.text.language import HAN
@@ -62,6 +68,9 @@ def _markdown(root: LexborNode, content: Content) -> str:
         raised = superscript(node) if tag == "sup" else None
         if raised is not None:
             page.add(raised)
+            continue
+        if tag == "img":
+            page.add(alternative_text(node))
             continue
         page.enter(tag)
         stack.append((node, True))

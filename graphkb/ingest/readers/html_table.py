@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from graphkb.ingest.readers.docx_inline import image_text
+
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
@@ -40,6 +42,18 @@ def superscript(node: LexborNode) -> str | None:
     if _RAISED.fullmatch(text) is None:
         return None
     return f"[{text}]" if node.css_first("a") is not None else f"^{text}"
+
+
+def alternative_text(image: LexborNode) -> str:
+    """What stands for an image: its alternative text in brackets, a bare sign such as an emoji;
+    empty for a decoration and for a mere file name."""
+    words = (image.attributes.get("alt") or "").strip()
+    if image.attributes.get("role") in {"none", "presentation"}:
+        return ""
+    if re.search(r"\w", words) is None:
+        return words
+    shown = image_text(words)
+    return f" {shown} " if shown else ""
 
 
 def is_data_table(table: LexborNode) -> bool:
@@ -150,6 +164,8 @@ def _cell_text(cell: LexborNode) -> str:
             if raised is not None:
                 parts.append(raised)
                 continue
+            if node.tag == "img":
+                parts.append(alternative_text(node))
             if node.tag in _BREAKS:
                 stack.append("\n")
                 parts.append("\n")

@@ -101,9 +101,12 @@ def _layout(image: Image.Image, recognizer: ocr.Recognizer, pages: Pages, page: 
 
     turned = ImageOps.exif_transpose(image) or image
     flat = _on_white(turned)
-    longest = max(flat.size)
-    if longest > ocr.LONGEST_SIDE:
-        flat.thumbnail((ocr.LONGEST_SIDE, ocr.LONGEST_SIDE))
+    # The shorter side of a long strip is what its letters are large by.
+    most = ocr.LONGEST_SIDE
+    if ocr.is_strip(*flat.size):
+        flat.thumbnail((most // 2, max(flat.size)))
+    else:
+        flat.thumbnail((most, most))
     found = recognizer.read_image(np.asarray(flat)[:, :, ::-1])
     if found.runs:
         pages.confidence[page] = found.confidence

@@ -25,7 +25,8 @@ def read_notebook(source: SourceFile, data: bytes, options: Input) -> FileReadin
     """The notebook as one document: Markdown as it is, code and results as fenced code.
 
     Results are text, tables of HTML become Markdown, errors are their one line; pictures are
-    left out, long results are cut in the middle. Raises InputError for what is no notebook.
+    left out, long results are cut in the middle, which is noted. Raises InputError for what is no
+    notebook.
     """
     decoded = decode_bytes(data, options.encoding)
     try:
@@ -42,7 +43,8 @@ def read_notebook(source: SourceFile, data: bytes, options: Input) -> FileReadin
         raise InputError("not a notebook or an empty one: it has no cells")
     metadata = _metadata(book)
     language = str(metadata.get("language", ""))
-    text = "\n\n".join(part for cell in cells for part in _parts(cell, language))
+    cut: list[int] = []
+    text = "\n\n".join(part for cell in cells for part in _parts(cell, language, cut))
     stated = metadata.pop("title", None)
     record = Record(
         own_id=None,
@@ -52,8 +54,18 @@ def read_notebook(source: SourceFile, data: bytes, options: Input) -> FileReadin
         metadata=metadata,
         creation_date=creation_date(metadata),
     )
-    notes = (f"{source.path}: {decoded.note}",) if decoded.note else ()
-    return FileReading((record,), (), notes)
+    said = (decoded.note, _cut_note(cut))
+    return FileReading((record,), (), tuple(f"{source.path}: {note}" for note in said if note))
+
+
+def _cut_note(cut: list[int]) -> str:
+    if not cut:
+        return ""
+    results = f"{len(cut)} long results are" if len(cut) > 1 else "a long result is"
+    return (
+        f"{results} cut to the first {_HEAD:,} and last {_TAIL:,} characters "
+        f"({sum(cut):,} left out); save them as text files to have all of it read"
+    )
 
 
 def _cells(book: Any) -> Iterator[dict[str, Any]]:
@@ -82,14 +94,15 @@ def _metadata(book: Any) -> dict[str, Any]:
     }
 
 
-def _parts(cell: dict[str, Any], language: str) -> Iterator[str]:
+def _parts(cell: dict[str, Any], language: str, cut: list[int]) -> Iterator[str]:
+    """A cell's pieces of Markdown; adds to ``cut`` how many characters of results it leaves out."""
     kind = cell.get("cell_type")
     text = _text(cell.get("source", cell.get("input")))
     if kind == "code":
         if not is_blank(text):
             yield fenced(text, language)
         for output in _list(cell.get("outputs")):
-            shown = _output(output)
+            shown = _output(output, cut)
             if not is_blank(shown):
                 yield shown
     elif kind == "heading":
@@ -100,26 +113,27 @@ def _parts(cell: dict[str, Any], language: str) -> Iterator[str]:
         yield without_embedded_images(text).strip("\n")
 
 
-def _output(output: Any) -> str:
+def _output(output: Any, cut: list[int]) -> str:
     """A result as Markdown; empty where it has no text."""
     if _get(output, "output_type") in {"error", "pyerr"}:
         return fenced(f"{_text(_get(output, 'ename'))}: {_text(_get(output, 'evalue'))}")
     held = _get(output, "data") or output
     markdown = _text(_get(held, "text/markdown"))
     if not is_blank(markdown):
-        return _cut(without_embedded_images(markdown)).strip("\n")
+        return _cut(without_embedded_images(markdown), cut).strip("\n")
     page = _text(_get(held, "text/html", "html"))
     tables = page_tables(page) if "<table" in page else ""
     if tables:
         return tables
     text = _ESCAPES.sub("", _text(_get(held, "text/plain", "text"))).strip("\n")
-    return "" if is_blank(text) else fenced(_cut(text))
+    return "" if is_blank(text) else fenced(_cut(text, cut))
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, cut: list[int]) -> str:
     left_out = len(text) - _HEAD - _TAIL
     if left_out <= 200:
         return text
+    cut.append(left_out)
     return f"{text[:_HEAD]}\n… ({left_out} characters left out)\n{text[-_TAIL:]}"
 
 

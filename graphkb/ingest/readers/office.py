@@ -55,6 +55,7 @@ _OLE_KINDS = {
 }
 # Where the main part stands in nearly all documents, for those whose links are damaged.
 _USUAL_MAINS = ("word/document.xml", "ppt/presentation.xml", "xl/workbook.xml")
+_PART_FOLDERS = ("_rels/", "docprops/", "word/", "ppt/", "xl/")
 _LARGEST_PART = 150_000_000
 _PROPERTIES = {
     "creator": "author", "lastModifiedBy": "last_modified_by", "created": "created",
@@ -67,7 +68,8 @@ def office_suffix(data: bytes, named: str) -> str | None:
     """``.docx``, ``.pptx`` or ``.xlsx`` by what the package says it is, else None.
 
     A zip container that does not say so is what its file's suffix ``named`` says, if that is one
-    of the three, so that a damaged document is called one.
+    of the three and it holds parts of a document or cannot be opened, so that a damaged document
+    is called one.
 
     Raises InputError for Office files of a kind that cannot be read: old binary ones,
     encrypted ones, binary workbooks and OpenDocument files.
@@ -80,17 +82,23 @@ def office_suffix(data: bytes, named: str) -> str | None:
     if not data.startswith(b"PK\x03\x04"):
         return None
     by_name = named if named in _SUFFIXES.values() else None
+    if data[30:].startswith(b"mimetypeapplication/vnd.oasis.opendocument"):
+        raise InputError("an OpenDocument file; save it as .docx, .pptx or .xlsx")
     try:
         archive = open_zip(data)
         types = read_member(archive, archive.getinfo("[Content_Types].xml"))
-    except (InputError, KeyError):
-        if data[30:].startswith(b"mimetypeapplication/vnd.oasis.opendocument"):
-            raise InputError("an OpenDocument file; save it as .docx, .pptx or .xlsx") from None
+    except InputError:
         return by_name
+    except KeyError:
+        return by_name if any(map(_is_part, archive.namelist())) else None
     match = _MAIN.search(types)
     if match is not None and b"binary" in match[2]:
         raise InputError("a binary Excel workbook (.xlsb); save it as .xlsx")
     return _SUFFIXES[match[1]] if match else by_name
+
+
+def _is_part(name: str) -> bool:
+    return _part_name(name).startswith(_PART_FOLDERS)
 
 
 def is_office_name(suffix: str) -> bool:

@@ -1,0 +1,100 @@
+"""The sentences of a passage with what they are read under: heading and column names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from graphkb.text.sentences import sentence_spans
+from graphkb.text.table_rows import column_names, is_rule, row_cells
+
+_HEADING = re.compile(r"#{1,6}\s+(.*)")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, or a whole row of a table; ``start`` and ``end`` are offsets in its text.
+
+    ``heading`` is the last heading above it in the text. ``header`` holds the column names of
+    the table that a row belongs to; it is empty where they are unknown.
+    """
+
+    start: int
+    end: int
+    text: str
+    heading: str = ""
+    header: tuple[str, ...] = ()
+
+
+def sentences_of(text: str, columns: Sequence[str] = ()) -> Iterator[Sentence]:
+    """Sentences and table rows worth quoting, in order.
+
+    ``columns`` names the columns of rows that the text begins with. A table ends at a blank
+    line, a heading or prose; what stands above a rule are its column names, and without a rule
+    they are unknown: a row is never read under the names of another table.
+
+    >>> text = "| Plan | Fee |\\n|---|---|\\n| Pro | 49 |\\n\\n| City |\\n|---|\\n| Bonn |"
+    >>> [(s.text, s.header) for s in sentences_of(text)]
+    [('| Pro | 49 |', ('Plan', 'Fee')), ('| Bonn |', ('City',))]
+    """
+    header = tuple(columns)
+    heading = ""
+    rows: list[tuple[int, int]] = []
+    position = 0
+    for line in text.split("\n"):
+        start, end = position, position + len(line)
+        position = end + 1
+        if table_cells(line):
+            rows.append((start, end))
+            continue
+        if rows:
+            yield from _rows(text, rows, header, heading)
+            rows = []
+        header = ()
+        if found := _HEADING.fullmatch(line.strip()):
+            heading = found.group(1)
+            continue
+        for first, last in sentence_spans(line):
+            if is_quotable(line[first:last]):
+                yield Sentence(start + first, start + last, line[first:last], heading)
+    if rows:
+        yield from _rows(text, rows, header, heading)
+
+
+def _rows(
+    text: str, spans: Sequence[tuple[int, int]], header: tuple[str, ...], heading: str
+) -> Iterator[Sentence]:
+    """The rows of lines that follow each other, without the header rows above their rules."""
+    rules = [place for place, (start, end) in enumerate(spans) if is_rule(text[start:end])]
+    above = {place - 1 for place in rules if place} | set(range(rules[0] if rules else 0))
+    names: list[tuple[str, ...]] = []
+    for place, (start, end) in enumerate(spans):
+        line = text[start:end]
+        if place in above:
+            names.append(table_cells(line))
+        elif place in rules:
+            header = tuple(column_names(names)) if names else header
+            names = []
+        elif is_quotable(line):
+            start += len(line) - len(line.lstrip())
+            yield Sentence(start, start + len(line.strip()), line.strip(), heading, header)
+
+
+def table_cells(line: str) -> tuple[str, ...]:
+    """Cells of a Markdown table row; nothing for another line. A bar behind a backslash is text.
+
+    >>> table_cells("| 专业版 | 49 元 |"), table_cells("| a\\\\|b |"), table_cells("no row")
+    (('专业版', '49 元'), ('a|b',), ())
+    """
+    stripped = line.strip()
+    if len(stripped) < 3 or not (stripped.startswith("|") and stripped.endswith("|")):
+        return ()
+    return tuple(cell.text.replace("\\|", "|") for cell in row_cells(stripped, 0, len(stripped)))
+
+
+def is_quotable(text: str) -> bool:
+    """Headings, table rules and scraps are not sentences worth quoting."""
+    stripped = text.strip()
+    telling = len(stripped) >= 6 and not set(stripped) <= set("|-: *_=")
+    return telling and not _HEADING.fullmatch(stripped)
