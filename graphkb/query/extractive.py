@@ -90,8 +90,9 @@ def choose_quotes(
         best = max(range(len(gains)), key=lambda i: (gains[i], -i))
         if gains[best] <= 0 or (chosen and gains[best] < _LEAST_GAIN * first):
             break
-        first = first or gains[best]
         candidate = candidates.pop(best)
+        # Holding a name decides who comes first; what is worth adding is a matter of words.
+        first = first or gains[best] - done.named(candidate)
         for one in (candidate, *_equals(candidate, candidates, idf)):
             if not _repeats(one, chosen):
                 chosen.append(replace(one.quote, score=gains[best]))
@@ -190,8 +191,12 @@ class _Covered:
         if gained <= 0:
             return 0.0
         bridge = _BRIDGE_SHARE if candidate.own & self._introduced else 0.0
-        named = _PHRASE_SHARE * self._phrases.worth(candidate.phrases - self._named)
-        return candidate.prior * (gained / self._total + bridge + named)
+        return candidate.prior * (gained / self._total + bridge) + self.named(candidate)
+
+    def named(self, candidate: _Candidate) -> float:
+        """What of that is for names not held so far."""
+        held = self._phrases.worth(candidate.phrases - self._named)
+        return candidate.prior * _PHRASE_SHARE * held
 
     def add(self, candidate: _Candidate) -> None:
         """Takes a sentence as chosen. Of a row its context is covered, too: it is one answer
