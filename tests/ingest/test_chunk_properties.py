@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -79,8 +81,8 @@ def test_rows_and_pages_lose_nothing(text, limit, table_rows, pages):
     units = cut_documents(row, options)
     assert "".join("".join(units["text"]).split()) == "".join(text.split())
     assert units["n_tokens"].max() is None or units["n_tokens"].max() <= limit[0]
-    over = units.filter(pl.col("page_start") != pl.col("page_end"))
-    assert "prose" not in over.filter(~pl.col("text").str.contains("[#|`~=-]"))["kind"]
+    if not re.search("[#|`~=-]", text):  # a heading, a table or code may stand on two pages
+        assert (units["page_start"] == units["page_end"]).all()
 
 
 @settings(max_examples=100, deadline=None)
