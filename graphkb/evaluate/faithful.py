@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from graphkb.errors import ModelFailure
 from graphkb.llm.model import Model, Prompt
 from graphkb.llm.prompts import data_block, load_prompt, prompt_language
-from graphkb.llm.thoughts import without_thoughts
+from graphkb.llm.verdicts import read_numbered_verdicts, verdict_schema
 from graphkb.query.statements import Claimed, statements_of
 from graphkb.query.support import Evidence, Idf, Statement, fit
 from graphkb.text.language import detect_language, question_language
@@ -20,26 +18,13 @@ from graphkb.types import Answer, Citation, Passage
 
 STEP = "judge"
 VERDICTS = ("supported", "partly", "unsupported")
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "verdicts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "statement": {"type": "integer"},
-                    "verdict": {"type": "string", "enum": list(VERDICTS)},
-                },
-                "required": ["statement", "verdict"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["verdicts"],
-    "additionalProperties": False,
+SCHEMA = verdict_schema("statement", VERDICTS)
+_WORDS = {
+    "支持": "supported",
+    "部分支持": "partly",
+    "不支持": "unsupported",
+    "not supported": "unsupported",
 }
-_WORDS = {"支持": "supported", "部分支持": "partly", "不支持": "unsupported"}
 _VERDICT = re.compile(
     r"(?<![\w.])(\d+)\W{0,20}(?:(?:verdict|result|判断|结论)\W{0,10})?"
     r"(unsupported|not supported|partly|supported|部分支持|不支持|支持)(?![A-Za-z])",
@@ -193,13 +178,5 @@ def read_verdicts(text: str) -> dict[int, str]:
     >>> read_verdicts("1：不支持\\n2：支持")
     {1: 'unsupported', 2: 'supported'}
     """
-    plain = without_thoughts(text)[0]
-    found: dict[int, str] = {}
-    for match in _VERDICT.finditer(plain):
-        word = match.group(2).lower().replace("not supported", "unsupported")
-        found.setdefault(int(match.group(1)), _WORDS.get(word, word))
-    if not found:
-        example = json.dumps({"verdicts": [{"statement": 1, "verdict": "supported"}]})
-        start = " ".join(plain[:80].split())
-        raise ValueError(f"no verdicts: reply with JSON such as {example}, not {start!r}")
-    return found
+    example = {"statement": 1, "verdict": "supported"}
+    return read_numbered_verdicts(text, _VERDICT, _WORDS, example)

@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from graphkb.extract.batches import ask_batches, cut_batches
 from graphkb.llm.model import Model, Prompt
 from graphkb.llm.prompts import LANGUAGES, data_block, load_prompt
-from graphkb.llm.thoughts import without_thoughts
+from graphkb.llm.verdicts import read_numbered_verdicts, verdict_schema
 from graphkb.tables import TABLES, content_hash
 from graphkb.text.language import has_han
 
 VERDICTS = ("same", "different", "unsure")
 
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "verdicts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "pair": {"type": "integer"},
-                    "verdict": {"type": "string", "enum": list(VERDICTS)},
-                },
-                "required": ["pair", "verdict"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["verdicts"],
-    "additionalProperties": False,
-}
+SCHEMA = verdict_schema("pair", VERDICTS)
 _WORDS = {"相同": "same", "不同": "different", "不确定": "unsure"}
 # A number and the verdict right behind it, in JSON or any other writing. "1: not the same" is none.
 _VERDICT = re.compile(
@@ -170,14 +151,4 @@ def read_verdicts(text: str) -> dict[int, str]:
     >>> read_verdicts('{"verdicts": [{"pair": 1, "verdict": "same"}]}'), read_verdicts("2：不同")
     ({1: 'same'}, {2: 'different'})
     """
-    found: dict[int, str] = {}
-    for match in _VERDICT.finditer(without_thoughts(text)[0]):
-        number, word = match.groups()
-        found.setdefault(int(number), _WORDS.get(word, word.lower()))
-    if not found:
-        start = " ".join(text[:80].split())
-        raise ValueError(
-            'no verdicts: reply with JSON such as {"verdicts": [{"pair": 1, "verdict": "same"}]}, '
-            f"not {start!r}"
-        )
-    return found
+    return read_numbered_verdicts(text, _VERDICT, _WORDS, {"pair": 1, "verdict": "same"})
