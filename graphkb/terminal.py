@@ -81,12 +81,20 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _heed_termination() -> None:
-    """Told to end (SIGTERM), the program ends its processes and removes what is temporary."""
+@contextlib.contextmanager
+def _heeding_termination() -> Iterator[None]:
+    """Told to end (SIGTERM), a command ends its processes and removes what is temporary; a program
+    that runs commands inside itself has its own way again afterwards."""
     is_main = threading.current_thread() is threading.main_thread()
-    if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        # The exit code is the one that shells give a program ended so.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    # The exit code is the one that shells give a program ended so.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 class Commands(click.Group):
@@ -97,11 +105,11 @@ class Commands(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         prepare_streams()
-        _heed_termination()
         kwargs.setdefault("prog_name", "graphkb")
         kwargs["standalone_mode"] = False
         try:
-            code = super().main(*args, **kwargs)
+            with _heeding_termination():
+                code = super().main(*args, **kwargs)
         except click.exceptions.NoArgsIsHelpError as error:
             error.show()
             sys.exit(error.exit_code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -476,3 +477,9 @@ def test_a_reader_that_leaves_early_is_no_error():
     _, stderr = process.communicate(timeout=60)
     assert stderr == b""
     assert process.returncode == 0
+
+
+def test_a_command_run_inside_a_program_leaves_its_signals_alone():
+    before = signal.getsignal(signal.SIGTERM)
+    assert run("settings").exit_code == 0
+    assert signal.getsignal(signal.SIGTERM) is before
