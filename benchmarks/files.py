@@ -33,7 +33,7 @@ READ = """
 from pathlib import Path
 from graphkb.ingest.isolate import read_files
 from graphkb.ingest.read import list_files, read_file
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 options = Input(gitignore=False)
 files = list_files(Path(sys.argv[1]), options)
 started, cpu = time.perf_counter(), cpu_seconds()

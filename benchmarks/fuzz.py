@@ -29,7 +29,7 @@ from samples import samples
 
 from graphkb.ingest import isolate
 from graphkb.ingest.read import FileReading, SourceFile
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 CASES = Path(__file__).parent.parent / "tests" / "data" / "cases"
 BATCH = 200

@@ -1,272 +1,21 @@
 """Every setting: default, range and meaning. settings.yaml and the reference are made from here.
 
-Reading and writing the file is :mod:`graphkb.settings_file`.
+Sections of what is read are in :mod:`graphkb.settings_input`; reading and writing the file is
+:mod:`graphkb.settings_file`.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, field_validator, model_validator
 
 from graphkb.errors import SettingsError
-
-# The longest wait that systems take, in seconds: twelve days.
-_LONGEST_WAIT = 1_000_000
-
-
-class FromVariable(str):
-    """A value read from the environment; ``variable`` is the name it has there."""
-
-    variable: str
-
-    def __new__(cls, value: str, variable: str) -> FromVariable:
-        made = super().__new__(cls, value)
-        made.variable = variable
-        return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return FromVariable, (str(self), self.variable)
-
-
-class MissingKey(str):
-    """The empty key of a variable that is not set; ``problem`` says which one and what to do.
-
-    Most commands need no key, so this is an error only where the key is used.
-    """
-
-    problem: str
-
-    def __new__(cls, problem: str) -> MissingKey:
-        made = super().__new__(cls, "")
-        made.problem = problem
-        return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return MissingKey, (self.problem,)
-
-
-def key_problem(key: str) -> str:
-    """Why a key cannot be used: its variable is not set; empty when nothing is wrong."""
-    return key.problem if isinstance(key, MissingKey) else ""
-
-
-def _checked_key(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
-    if type(value) in (FromVariable, MissingKey):
-        return value
-    if isinstance(value, str) and re.fullmatch(r"\$[A-Za-z_][A-Za-z0-9_]*", value.strip()):
-        raise ValueError(f"write ${{{value.strip()[1:]}}} to read an environment variable")
-    return check(value)
-
-
-Key = Annotated[str, WrapValidator(_checked_key), PlainSerializer(str)]
-"""A secret. It remembers the variable it was read from, so that messages can name that."""
-
-
-class Section(BaseModel):
-    """A settings section: unknown keys are errors, values do not change after loading.
-
-    ``limits`` are the keys that only say how much time and memory may be used for a result.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False
-    )
-
-    limits: ClassVar[frozenset[str]] = frozenset()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_meant(cls, data: Any) -> Any:
-        """YAML reads a bare ``off`` as false; where off is a choice, that is what was meant. A
-        text or a section without a value is at its default."""
-        if not isinstance(data, dict):
-            return data
-        kinds = {key: field.annotation for key, field in cls.model_fields.items()}
-        off = {key for key, kind in kinds.items() if "off" in get_args(kind)}
-        empty = {key for key, kind in kinds.items() if kind is str or section_of(kind)}
-        return {
-            key: "off" if key in off and value is False else value
-            for key, value in data.items()
-            if value is not None or key not in empty
-        }
-
-
-def section_of(kind: Any) -> type[Section] | None:
-    """The section that a field holds, if it holds one."""
-    return kind if isinstance(kind, type) and issubclass(kind, Section) else None
-
-
-class Fields(Section):
-    """Which key of a CSV row or JSON object holds what."""
-
-    id: str = Field("id", description="the document's id; rows without one get a content hash")
-    title: str = Field("title", description="the document's title")
-    text: str = Field("text", description="the document's text")
-    metadata: str = Field("metadata", description="an object kept with the document")
-
-
-class Pdf(Section):
-    """How PDF files are read."""
-
-    repeated_lines: Literal["remove", "keep"] = Field(
-        "remove", description="headers, footers and page numbers that repeat from page to page"
-    )
-
-
-OCR_LANGUAGES = ("zh", "en")
-_OCR_NAMES = {
-    "zh": ("ch", "chi", "zho", "chi_sim", "chi_tra", "chinese", "zh_cn", "zh_tw", "zh_hans",
-           "zh_hant", "cn"),
-    "en": ("eng", "english", "en_us", "en_gb"),
-}  # fmt: skip
-
-
-class Ocr(Section):
-    """Text of scanned pages and images (extra: ocr)."""
-
-    enabled: Literal["auto", "off"] = Field(
-        "auto", description="auto reads scanned pages and images where the extra is installed"
-    )
-    languages: list[str] = Field(
-        ["zh", "en"],
-        description="what is written there: zh, en; en alone drops Chinese misreadings",
-    )
-    dpi: int = Field(200, ge=72, le=600, description="resolution at which pages are drawn for OCR")
-    min_confidence: float = Field(
-        0.5, ge=0, le=1, description="lines read with less confidence are left out and counted"
-    )
-
-    @field_validator("languages")
-    @classmethod
-    def _known_languages(cls, languages: list[str]) -> list[str]:
-        """Names of other programs (chi_sim, chi-sim, eng) mean the same."""
-        known = {name: language for language, names in _OCR_NAMES.items() for name in names}
-        found = []
-        for language in languages:
-            name = language.strip().lower().replace("-", "_")
-            found.append(known.get(name, name))
-            if found[-1] not in OCR_LANGUAGES:
-                raise ValueError(
-                    f"no OCR for language {language!r}; available: {', '.join(OCR_LANGUAGES)}"
-                )
-        if not found:
-            raise ValueError(f"no language; write at least one of {', '.join(OCR_LANGUAGES)}")
-        return list(dict.fromkeys(found))
-
-
-class Input(Section):
-    """What is read."""
-
-    folder: str = Field("input", description="folder of documents, relative to the project")
-    include: list[str] = Field(["**/*"], description="patterns of files to read")
-    exclude: list[str] = Field([], description="patterns of files to leave out")
-    encoding: str = Field(
-        "auto", description="auto, or the encoding of text files that are not UTF-8, such as big5"
-    )
-    gitignore: bool = Field(
-        True, description="leave out what .gitignore files name, node_modules and lock files"
-    )
-    max_file_mb: float = Field(200, gt=0, description="larger files are reported and left out")
-    max_seconds: float = Field(
-        120,
-        gt=0,
-        le=_LONGEST_WAIT,
-        description="a file, or a page of one, that takes longer is left out; 1 s more a MB",
-    )
-    max_memory_mb: int = Field(
-        2048, ge=256, description="a file that needs more memory to read is left out"
-    )
-    duplicates: Literal["exact", "near", "off"] = Field(
-        "exact",
-        description="what is indexed once: files with the same text, also with nearly the same "
-        "(90 %), or nothing",
-    )
-    converters: dict[str, str] = Field(
-        {},
-        description="programs that make Markdown of files, by suffix: a command "
-        "('.pdf': 'mineru -p {input} -o {output}') or package.module:function",
-    )
-    tables: Literal["rows", "auto"] = Field(
-        "rows",
-        description="csv, tsv and json without the text column: rows refuses them; auto reads the "
-        "whole file as one document, a table",
-    )
-    fields: Fields = Field(Fields(), description="names of columns in csv, tsv, json and jsonl")
-    pdf: Pdf = Field(Pdf(), description="how PDF files are read")
-    ocr: Ocr = Field(Ocr(), description="text of scanned pages and images (extra: ocr)")
-
-    limits: ClassVar[frozenset[str]] = frozenset({"max_seconds", "max_memory_mb"})
-
-    @field_validator("converters")
-    @classmethod
-    def _commands_name_their_input(cls, converters: dict[str, str]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for suffix, converter in converters.items():
-            function = re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", converter)
-            if not re.fullmatch(r"\.\w+", suffix):
-                raise ValueError(f"{suffix!r} is no suffix of file names; write it like '.pdf'")
-            if not function and "{input}" not in converter:
-                raise ValueError(
-                    f"the converter {converter!r} of {suffix} is neither package.module:function "
-                    "nor a command with {input} in it"
-                )
-            found[suffix.lower()] = converter
-        return found
-
-
-class Text(Section):
-    """Words and names."""
-
-    dictionary: str | list[str] = Field(
-        [], description="your own words: a list, or a text file with one word a line"
-    )
-    stemming: bool = Field(
-        False, description="search finds English words in any of their forms (delay, delays)"
-    )
-
-
-class Chunks(Section):
-    """How documents are cut into text units."""
-
-    size: int = Field(600, ge=1, description="most tokens (o200k_base) a text unit holds")
-    overlap: int = Field(50, ge=0, description="tokens a unit repeats from the one before")
-    table_rows: int = Field(
-        8, ge=1, description="most rows in a text unit of a table that is larger than one unit"
-    )
-    by_page: bool = Field(
-        False, description="whether no text unit reaches over the end of a page or slide"
-    )
-    parents: int = Field(
-        0, ge=0, description="tokens of the larger units that search.expand: parent gives; 0: none"
-    )
-    context: Literal["headings", "none", "llm"] = Field(
-        "headings",
-        description="what is put before a unit for search: its title and headings; llm adds a "
-        "sentence by the model on where it stands in its document",
-    )
-
-    @model_validator(mode="after")
-    def _sizes_fit(self) -> Chunks:
-        if self.overlap >= self.size:
-            raise ValueError(f"overlap {self.overlap} must be smaller than size {self.size}")
-        if 0 < self.parents < self.size:
-            raise ValueError(
-                f"parents {self.parents} must be 0 or not be smaller than size {self.size}"
-            )
-        return self
+from graphkb.settings_base import LONGEST_WAIT, Key, Section
+from graphkb.settings_input import Chunks, Input, Text
 
 
 class LanguageModel(Section):
@@ -292,13 +41,13 @@ class LanguageModel(Section):
     concurrency: int = Field(16, ge=1, le=512, description="calls in flight")
     requests_per_minute: int = Field(0, ge=0, description="0: no limit")
     tokens_per_minute: int = Field(0, ge=0, description="prompt and reply tokens; 0: no limit")
-    timeout: float = Field(180, gt=0, le=_LONGEST_WAIT, description="seconds a reply may take")
+    timeout: float = Field(180, gt=0, le=LONGEST_WAIT, description="seconds a reply may take")
     connect_timeout: float = Field(
-        10, gt=0, le=_LONGEST_WAIT, description="seconds a connection may take"
+        10, gt=0, le=LONGEST_WAIT, description="seconds a connection may take"
     )
     max_retries: int = Field(6, ge=0, le=50, description="for failures that can pass")
     max_wait: float = Field(
-        60, gt=0, le=_LONGEST_WAIT, description="longest wait before a retry, in seconds"
+        60, gt=0, le=LONGEST_WAIT, description="longest wait before a retry, in seconds"
     )
     budget_usd: float = Field(0, ge=0, description="most a run may cost by prices; 0: no limit")
     budget_tokens: int = Field(0, ge=0, description="most tokens a run may use; 0: no limit")
@@ -435,7 +184,7 @@ class Embed(Section):
     )
     concurrency: int = Field(8, ge=1, le=256, description="requests in flight (openai provider)")
     max_retries: int = Field(4, ge=0, le=50, description="for failures that can pass")
-    timeout: float = Field(60, gt=0, le=_LONGEST_WAIT, description="seconds a request may take")
+    timeout: float = Field(60, gt=0, le=LONGEST_WAIT, description="seconds a request may take")
 
 
 class Questions(Section):
@@ -565,7 +314,7 @@ class Rerank(Section):
     timeout: float = Field(
         30,
         gt=0,
-        le=_LONGEST_WAIT,
+        le=LONGEST_WAIT,
         description="seconds a question waits for it, retries included; then fused order",
     )
     max_retries: int = Field(1, ge=0, le=20, description="for failures that can pass (http method)")
@@ -650,7 +399,7 @@ class AnswerSettings(Section):
     deadline: float = Field(
         120,
         gt=0,
-        le=_LONGEST_WAIT,
+        le=LONGEST_WAIT,
         description="seconds a question may take; then what is known is answered",
     )
     max_sentences: int = Field(6, ge=1, description="sentences in an extractive answer")

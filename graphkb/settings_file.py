@@ -12,7 +12,8 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from graphkb.errors import SettingsError
-from graphkb.settings import FromVariable, LanguageModel, MissingKey, Settings, section_of
+from graphkb.settings import LanguageModel, Settings
+from graphkb.settings_base import FromVariable, MissingKey, section_of
 
 FILE_NAME = "settings.yaml"
 ENVIRONMENT_PREFIX = "GRAPHKB_"

@@ -15,7 +15,8 @@ from graphkb.errors import ModelUnusableError
 from graphkb.llm.keys import hidden, without_secrets
 from graphkb.llm.model import Model
 from graphkb.llm.reach import OutOfReach
-from graphkb.settings import Section, Settings
+from graphkb.settings import Settings
+from graphkb.settings_base import Section
 from graphkb.store.lance import Store
 from graphkb.store.manifest import Manifest
 from graphkb.tables import TABLES, content_hash

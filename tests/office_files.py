@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 from graphkb.ingest.read import FileReading, SourceFile, read_file
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 _W = "application/vnd.openxmlformats-officedocument.wordprocessingml"
 _TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"

@@ -15,7 +15,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from graphkb.ingest.readers.pdf import read_pdf
 from graphkb.ingest.records import FileReading, SourceFile
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 CASES = Path(__file__).parent / "data" / "cases"
 SONG = "STSong-Light"

@@ -11,7 +11,7 @@ import yaml
 from graphkb.cli import main
 from graphkb.ingest.read import list_files, read_file
 from graphkb.project import init_project
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 

@@ -10,7 +10,8 @@ import yaml
 from graphkb.embed import make_embedder
 from graphkb.errors import EmbeddingError, SettingsError
 from graphkb.llm.model import make_model
-from graphkb.settings import Settings, key_problem
+from graphkb.settings import Settings
+from graphkb.settings_base import key_problem
 from graphkb.settings_file import load_settings, settings_yaml
 
 

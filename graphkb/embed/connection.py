@@ -25,7 +25,8 @@ from graphkb.embed.wording import (
     stated_limit,
 )
 from graphkb.errors import EmbeddingError, SettingsError
-from graphkb.settings import Embed, key_problem
+from graphkb.settings import Embed
+from graphkb.settings_base import key_problem
 
 # Failures that can pass: time-outs, conflicts, too early, too many requests, and servers' own.
 _PASSING_STATUS = {408, 409, 425, 429}

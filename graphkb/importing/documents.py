@@ -13,7 +13,7 @@ from graphkb.importing.graphrag import GraphRag
 from graphkb.ingest.isolate import read_files
 from graphkb.ingest.read import FileReading, SourceFile, list_files, read_file
 from graphkb.ingest.records import is_blank
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 FILE_NAME = "graphrag.jsonl"
 _LARGEST_FILE = 100_000_000

@@ -11,7 +11,7 @@ import polars as pl
 
 from graphkb.ingest.chunkers import CHUNKERS
 from graphkb.ingest.chunkers.piece import Budget, Piece
-from graphkb.settings import Chunks
+from graphkb.settings_input import Chunks
 from graphkb.tables import TABLES, content_hash
 from graphkb.text.language import detect_language
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from graphkb.errors import InputError
 from graphkb.ingest.readers.markdown import read_markdown
 from graphkb.ingest.records import FileReading, SourceFile, is_blank
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _LONGEST_SAID = 200

@@ -9,7 +9,7 @@ from graphkb.ingest.readers import READERS
 from graphkb.ingest.readers.epub import is_epub
 from graphkb.ingest.readers.office import is_office_name, office_suffix
 from graphkb.ingest.records import FileReading, Reader, SourceFile, is_blank
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 from graphkb.types import Refused
 
 # How files begin that are neither text nor read.

@@ -10,7 +10,7 @@ from pathlib import Path
 from graphkb.errors import InputError
 from graphkb.ingest.ignored import Ignored
 from graphkb.ingest.records import SourceFile
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 _NEVER = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
 

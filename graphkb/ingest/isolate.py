@@ -26,7 +26,7 @@ from graphkb.ingest.readers.markdown import read_markdown
 from graphkb.ingest.readers.tabular import read_table
 from graphkb.ingest.readers.text import read_text
 from graphkb.ingest.records import FileReading, Reader, SourceFile
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 from graphkb.types import Progress, Refused, no_progress
 
 __all__ = ["IN_PROCESS", "read_files"]

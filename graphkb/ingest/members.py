@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from graphkb.errors import InputError
 from graphkb.ingest.folder import is_excluded, is_left_out
 from graphkb.ingest.records import Allowance, FileReading, SourceFile
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 from graphkb.types import Refused
 
 MOST_NESTED = 3

@@ -18,7 +18,7 @@ import numpy as np
 from graphkb.errors import InputError
 from graphkb.ingest.ocr_spaces import SpacedDecoder
 from graphkb.ingest.pdf.shapes import Box, Run
-from graphkb.settings import Ocr
+from graphkb.settings_input import Ocr
 from graphkb.text.language import has_han
 
 if TYPE_CHECKING:

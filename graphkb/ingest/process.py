@@ -21,7 +21,7 @@ from graphkb.ingest.convert import seconds_allowed
 from graphkb.ingest.records import FileReading, SourceFile
 from graphkb.ingest.scratch import ScratchFolder
 from graphkb.ingest.worker import OUT_OF_MEMORY
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 from graphkb.types import Refused
 
 _SECONDS_TO_START = 120.0

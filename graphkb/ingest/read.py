@@ -14,7 +14,7 @@ from graphkb.ingest.detect import read_data
 from graphkb.ingest.folder import list_files
 from graphkb.ingest.readers import READERS
 from graphkb.ingest.records import FileReading, Record, SourceFile
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 from graphkb.tables import content_hash
 from graphkb.types import Refused
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 from graphkb.types import Refused
 
 

@@ -24,7 +24,8 @@ from graphkb.llm.prices import price_of
 from graphkb.llm.prompt import Parse, Prompt, Role, Said, Stream, plain
 from graphkb.llm.transport import Transport
 from graphkb.llm.usage import Ledger
-from graphkb.settings import LanguageModel, key_problem
+from graphkb.settings import LanguageModel
+from graphkb.settings_base import key_problem
 from graphkb.types import StepUsage
 
 __all__ = ["Model", "Parse", "Prompt", "Role", "Said", "Stream", "make_model", "plain"]

@@ -10,7 +10,7 @@ from graphkb import __version__
 from graphkb.errors import InputError
 from graphkb.ingest.assemble import document_path
 from graphkb.ingest.records import PAGES_FOR_OCR, SourceFile
-from graphkb.settings import Ocr
+from graphkb.settings_input import Ocr
 from graphkb.stages.situating import situate_units
 from graphkb.tables import TABLES, content_hash
 from graphkb.types import Refused

@@ -16,7 +16,7 @@ from graphkb.extract.imported import (
 from graphkb.importing.evidence import make_evidence
 from graphkb.importing.graphrag import read_graphrag
 from graphkb.ingest.chunk import cut_documents
-from graphkb.settings import Chunks
+from graphkb.settings_input import Chunks
 from graphkb.tables import TABLES, rows
 
 TEXTS = {f"doc-{n}": text for n, text in enumerate([*ENGLISH.values(), *CHINESE.values()])}

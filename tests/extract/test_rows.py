@@ -7,7 +7,8 @@ import pytest
 
 from graphkb.extract.offline import extract_units
 from graphkb.ingest.chunk import cut_documents
-from graphkb.settings import Chunks, Extract
+from graphkb.settings import Extract
+from graphkb.settings_input import Chunks
 from graphkb.tables import TABLES
 
 PLANS_ZH = (

@@ -8,7 +8,7 @@ import random
 from fuzz import all_samples, damage, fuzz
 from samples import samples
 
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 FILES = int(os.environ.get("GRAPHKB_FUZZ_FILES", "120"))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphkb.ingest.detect import read_data
 from graphkb.ingest.records import FileReading, Record, SourceFile
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 

@@ -12,7 +12,7 @@ import pytest
 
 from graphkb.ingest.assemble import assemble_documents
 from graphkb.ingest.read import file_hash, list_files, read_file, sources_frame
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 from graphkb.tables import TABLES
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
@@ -82,7 +82,7 @@ def test_the_same_bytes_in_every_process():
         "import sys; from pathlib import Path; import polars as pl\n"
         "from graphkb.ingest.read import *; from graphkb.ingest.assemble import *\n"
         "from graphkb.ingest.chunk import cut_documents\n"
-        "from graphkb.settings import Chunks, Input\n"
+        "from graphkb.settings_input import Chunks, Input\n"
         "files = list_files(Path(sys.argv[1]), Input(include=sys.argv[2:]))\n"
         "frames = [sources_frame(f, file_hash(f), read_file(f, Input())) for f in files]\n"
         "documents = assemble_documents(pl.concat(frames)).documents\n"

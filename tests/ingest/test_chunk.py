@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from graphkb.ingest.chunk import cut_documents
-from graphkb.settings import Chunks
+from graphkb.settings_input import Chunks
 from graphkb.text.tokens import count_tokens
 
 CASES = Path(__file__).parents[1] / "data" / "cases"

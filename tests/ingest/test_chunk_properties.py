@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from graphkb.ingest.chunk import cut_documents
-from graphkb.settings import Chunks
+from graphkb.settings_input import Chunks
 from graphkb.tables import TABLES
 from graphkb.text.tokens import count_tokens
 

@@ -10,7 +10,7 @@ import pytest
 from graphkb.ingest.blocks import markdown_blocks
 from graphkb.ingest.chunk import cut_documents
 from graphkb.ingest.sizes import unit_sizes
-from graphkb.settings import Chunks
+from graphkb.settings_input import Chunks
 from graphkb.text.table_rows import (
     column_names,
     columns_of,

@@ -16,7 +16,7 @@ from graphkb.ingest.chunkers.code import cut_code
 from graphkb.ingest.chunkers.piece import Budget, Piece
 from graphkb.ingest.read import read_file
 from graphkb.ingest.records import FileReading, SourceFile
-from graphkb.settings import Chunks, Input
+from graphkb.settings_input import Chunks, Input
 from graphkb.tables import TABLES
 from graphkb.text.tokens import count_tokens
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from graphkb.ingest.isolate import read_files
 from graphkb.ingest.read import SourceFile, read_file
 from graphkb.ingest.records import FileReading
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 TO_STDOUT = (
     "import sys; sys.stdout.reconfigure(encoding='utf-8'); "

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graphkb.ingest.assemble import assemble_documents
 from graphkb.ingest.duplicates import THRESHOLD, near_duplicates
 from graphkb.ingest.read import file_hash, list_files, read_file, sources_frame
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 _chance = random.Random(7)
 WORDS = [f"word{_chance.randrange(900)}" for _ in range(400)]

@@ -6,7 +6,7 @@ import pytest
 
 from graphkb.errors import InputError
 from graphkb.ingest.read import file_hash, list_files, read_file
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 
 def paths(folder, **options):

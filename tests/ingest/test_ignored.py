@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from graphkb.ingest.folder import list_files
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 
 def make(folder: Path, files: dict[str, str]) -> None:

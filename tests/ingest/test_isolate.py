@@ -15,7 +15,7 @@ import pytest
 from graphkb.ingest.isolate import read_files
 from graphkb.ingest.process import ReadingProcess
 from graphkb.ingest.read import list_files, read_file
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 REPOSITORY = Path(__file__).parents[2]
 CASES = REPOSITORY / "tests" / "data" / "cases"
@@ -203,7 +203,7 @@ def test_no_worker_outlives_an_interrupted_or_killed_run(folder, how):
     script = folder.parent / "script.py"
     script.write_text(
         "from pathlib import Path; from graphkb.ingest.isolate import read_files\n"
-        "from graphkb.ingest.read import list_files; from graphkb.settings import Input\n"
+        "from graphkb.ingest.read import list_files; from graphkb.settings_input import Input\n"
         f"options = Input(converters={{'.hangs': 'odd_converters:hangs'}})\n"
         f"read_files(list_files(Path({str(folder)!r}), options), options)\n",
         "utf-8",

@@ -20,8 +20,8 @@ from graphkb.ingest import ocr
 from graphkb.ingest.ocr_spaces import spaced
 from graphkb.ingest.pdf.shapes import Box, Run
 from graphkb.ingest.read import SourceFile, read_file, sources_frame
-from graphkb.settings import Input, Ocr
 from graphkb.settings_file import load_settings
+from graphkb.settings_input import Input, Ocr
 from graphkb.stages.documents import _without_unread_pages
 
 ON = {"enabled": "auto", "dpi": 144}
@@ -325,7 +325,7 @@ def test_a_spawned_process_can_read(tmp_path):
     code = (
         "from pathlib import Path\n"
         "from graphkb.ingest.read import SourceFile, read_file\n"
-        "from graphkb.settings import Input\n"
+        "from graphkb.settings_input import Input\n"
         f"path = Path({str(CASES / 'pdf/table_bordered.pdf')!r})\n"
         "print(len(read_file(SourceFile('a.pdf', path, 0), Input()).records))\n"
     )

@@ -22,7 +22,7 @@ from graphkb.ingest.pdf.quality import is_garbled, redecoded, unreadable_share
 from graphkb.ingest.pdf.shapes import Box, Run
 from graphkb.ingest.read import SourceFile, read_file, sources_frame
 from graphkb.ingest.readers.pdf import read_pdf
-from graphkb.settings import Chunks, Input
+from graphkb.settings_input import Chunks, Input
 
 
 def read(path: Path, **options):

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphkb.ingest.read import READERS, SOURCES, SourceFile, file_hash, read_file, sources_frame
-from graphkb.settings import Fields, Input
+from graphkb.settings_input import Fields, Input
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 

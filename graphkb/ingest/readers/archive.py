@@ -22,7 +22,7 @@ from graphkb.ingest.containers import open_zip, read_member
 from graphkb.ingest.decode import decode_bytes
 from graphkb.ingest.members import Member, read_members
 from graphkb.ingest.records import Allowance, FileReading, SourceFile
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 
 class _Readable(Protocol):

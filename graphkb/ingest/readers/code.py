@@ -8,7 +8,7 @@ from graphkb.code.languages import BY_SUFFIX, EXTRA, PLAIN_SUFFIXES, is_installe
 from graphkb.errors import InputError
 from graphkb.ingest.decode import decode_bytes
 from graphkb.ingest.records import FileReading, Reader, Record, SourceFile
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 _CPP = re.compile(r"^\s*(?:class|namespace|template\s*<|using\s+namespace)\b|\w::\w", re.MULTILINE)
 # Code that people write has short lines.

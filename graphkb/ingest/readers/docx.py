@@ -11,7 +11,7 @@ from graphkb.ingest.readers.docx_body import Body, Text
 from graphkb.ingest.readers.docx_inline import read_inline
 from graphkb.ingest.readers.office import Element, OfficePackage, child, own_title
 from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 # What is left of a line of page numbers without its numbers.

@@ -17,7 +17,7 @@ from graphkb.ingest.members import Member, read_members
 from graphkb.ingest.readers.eml_headers import address_line, header, iso_date, mail_filename
 from graphkb.ingest.readers.html import page_record, parse_page
 from graphkb.ingest.records import FileReading, Record, SourceFile, is_blank
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 from graphkb.text.language import detect_language
 
 MEDIA_TYPE = "message/rfc822"

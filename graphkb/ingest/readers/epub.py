@@ -17,7 +17,7 @@ from graphkb.ingest.decode import clean_text
 from graphkb.ingest.readers.doctype import with_own_entities
 from graphkb.ingest.readers.html import parse_page
 from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date, is_blank
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 Element = ElementTree.Element
 

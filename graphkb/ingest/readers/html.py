@@ -11,7 +11,7 @@ from graphkb.ingest.decode import clean_text, decode_bytes
 from graphkb.ingest.readers.doctype import with_own_entities
 from graphkb.ingest.readers.html_table import is_data_table, table_lines
 from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser

@@ -17,7 +17,7 @@ from graphkb.ingest.pdf.document import Pages, compose
 from graphkb.ingest.pdf.page import PageLayout, lay_out
 from graphkb.ingest.pdf.shapes import Box
 from graphkb.ingest.records import FileReading, Record, SourceFile, is_blank, report_page
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 if TYPE_CHECKING:
     from PIL import Image

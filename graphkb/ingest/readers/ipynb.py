@@ -13,7 +13,7 @@ from graphkb.ingest.decode import clean_text, decode_bytes
 from graphkb.ingest.readers.html import page_tables
 from graphkb.ingest.readers.markdown import fenced, without_embedded_images
 from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date, is_blank
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 MEDIA_TYPE = "application/x-ipynb+json"
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]{0,2000}\x07")

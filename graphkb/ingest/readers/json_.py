@@ -10,7 +10,7 @@ from graphkb.errors import InputError
 from graphkb.ingest.decode import decode_bytes
 from graphkb.ingest.readers.rows import find_key, lacks_text, objects_table, row_record
 from graphkb.ingest.records import FileReading, Record, SourceFile
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 from graphkb.types import Refused
 
 _LISTS = ("data", "documents", "records", "items", "rows")

@@ -10,7 +10,7 @@ import yaml
 from graphkb.ingest.blocks import first_title
 from graphkb.ingest.decode import decode_bytes
 from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 _FRONTMATTER = re.compile(
     r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE

@@ -22,7 +22,7 @@ from graphkb.ingest.records import (
     is_blank,
     report_page,
 )
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 from graphkb.types import Refused
 
 _NO_TITLE = re.compile(

@@ -7,7 +7,7 @@ from graphkb.ingest.decode import clean_text
 from graphkb.ingest.readers.office import Element, OfficePackage, child, children, own_title
 from graphkb.ingest.readers.pptx_slide import read_slide
 from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 

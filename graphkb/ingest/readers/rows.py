@@ -12,7 +12,7 @@ from graphkb.errors import InputError
 from graphkb.ingest.decode import clean_text
 from graphkb.ingest.readers.grid import grid_markdown
 from graphkb.ingest.records import Record, SourceFile, creation_date, is_blank
-from graphkb.settings import Fields
+from graphkb.settings_input import Fields
 
 
 def find_key(keys: Iterable[str], wanted: str) -> str | None:

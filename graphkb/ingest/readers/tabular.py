@@ -12,7 +12,7 @@ from graphkb.ingest.decode import decode_bytes
 from graphkb.ingest.readers.grid import is_number
 from graphkb.ingest.readers.rows import find_key, missing_text, row_record, table_record
 from graphkb.ingest.records import FileReading, Record, SourceFile
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 from graphkb.types import Refused
 
 _DELIMITERS = ",\t;|"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphkb.ingest.decode import decode_bytes
 from graphkb.ingest.records import FileReading, Record, SourceFile
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 
 
 def read_text(source: SourceFile, data: bytes, options: Input) -> FileReading:

@@ -12,7 +12,7 @@ from graphkb.ingest.readers.office_graphics import drawing_text
 from graphkb.ingest.readers.xlsx_cells import Sheet, Workbook
 from graphkb.ingest.readers.xlsx_tables import sheet_blocks
 from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date
-from graphkb.settings import Input
+from graphkb.settings_input import Input
 from graphkb.types import Refused
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"

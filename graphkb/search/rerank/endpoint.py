@@ -19,7 +19,8 @@ from graphkb.llm.wire import is_local, read_body
 from graphkb.search.rerank import Reranking, Scores
 from graphkb.search.rerank.passages import Passages
 from graphkb.search.rerank.shapes import SHAPES, addresses_of, read_scores, shapes_of
-from graphkb.settings import Rerank, key_problem
+from graphkb.settings import Rerank
+from graphkb.settings_base import key_problem
 
 # A reply that ranks nothing would rank nothing again.
 _AGAIN = PASSING - {"empty"}
