@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import copy
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphkb import __version__
 from graphkb.errors import NotIndexedError, StoreError, UsageError
 from graphkb.scaffold import init_project as init_project
 from graphkb.settings import Settings
@@ -700,26 +699,9 @@ class Project:
         Of two entities with several relationships the weights are added, and the words and types
         stand one after the other, strongest first.
         """
-        import networkx as nx
+        from graphkb.network import entity_network
 
-        store = self._current().store
-        graph: nx.Graph[str] = nx.Graph()
-        nodes = store.read("nodes").rename({"entity_id": "id"})
-        for row in store.read("entities").join(nodes, on="id", how="left").to_dicts():
-            graph.add_node(
-                row["title"],
-                **{key: row[key] for key in ("id", "type", "description", "rank", "community")},
-            )
-        rows = store.read("relationships").sort("weight", "id", descending=[True, False])
-        for row in rows.to_dicts():
-            edge = graph.get_edge_data(row["source"], row["target"], {})
-            words = {
-                key: "; ".join(dict.fromkeys(text for text in (edge.get(key), row[key]) if text))
-                for key in ("description", "type")
-            }
-            weight = edge.get("weight", 0.0) + row["weight"]
-            graph.add_edge(row["source"], row["target"], weight=weight, **words)
-        return graph
+        return entity_network(self._current().store)
 
     def status(self) -> dict[str, Any]:
         """What is indexed: counts, version, model, bytes; version 0 before the first run.
@@ -727,83 +709,6 @@ class Project:
         ``stale`` is true when the next index run has something to do; ``stale_stages`` are those
         that run again because prompts, models or settings changed.
         """
-        _, manifest = self._version()
-        stages = self._stale_stages()
-        counts: Mapping[str, int] = manifest.counts if manifest else {}
-        embedding = manifest.embedding if manifest else {}
-        return {
-            "root": str(self.root),
-            "version": manifest.version if manifest else 0,
-            "committed_at": manifest.committed_at if manifest else None,
-            **{
-                name: counts.get(name, 0)
-                for name in (
-                    "documents", "text_units", "entities", "relationships", "covariates",
-                    "communities", "community_reports", "vectors",
-                )
-            },
-            "embedding_model": (
-                f"{embedding['provider']}/{embedding['model']}" if embedding else None
-            ),
-            "language_model": self.settings.llm.model or None,
-            "extracted": self._extracted() if manifest else {},
-            "sizes": self._sizes(manifest is not None),
-            "unit_sizes": dict(manifest.notes.get("unit_sizes", {})) if manifest else {},
-            "stale": bool(stages) or self._is_stale(),
-            "stale_stages": stages,
-            "graphkb_version": __version__,
-        }  # fmt: skip
+        from graphkb.status import status_of
 
-    def _extracted(self) -> dict[str, int]:
-        """Text units by what they were read with; of them the ``unfinished``, which are asked again
-        in the next run, and those ``cut`` by the model's limits, which are not."""
-        from graphkb.store.lance import Store
-
-        output, manifest = self._version()
-        assert manifest is not None
-        store = Store(output, manifest.tables, manifest.folder)
-        read = store.read("extractions", ("method", "status"))
-        methods = ("llm", "imported", "code", "offline")
-        counts = {method: read.filter(method=method).height for method in methods}
-        unfinished = read.filter(~read["status"].is_in(("done", "cut"))).height
-        return {**counts, "unfinished": unfinished, "cut": read.filter(status="cut").height}
-
-    def _sizes(self, indexed: bool) -> dict[str, int]:
-        """Bytes on disk by part."""
-
-        from graphkb.store.sizes import part_sizes
-
-        folder = self.root / self.settings.input.folder
-        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        parts = part_sizes(self.output, self.root / "cache")
-        shown = parts if indexed else {"cache": parts["cache"]}
-        return {"input": size, **{name: n for name, n in shown.items() if n or name != "snapshots"}}
-
-    def _stale_stages(self) -> list[str]:
-        """Stages that the next index run does again for other reasons than documents."""
-        from graphkb.pipeline import due_stages, plan, read_dictionary
-        from graphkb.store.lance import Store
-        from graphkb.work import Work
-
-        output, manifest = self._version()
-        if manifest is None:
-            return []
-        store = Store(output, manifest.tables, manifest.folder)
-        dictionary = read_dictionary(self.root, self.settings)
-        work = Work(self.root, self.settings, store, no_progress, dictionary)
-        if self.settings.embed.when != "off":
-            work.embedding = manifest.embedding
-        return due_stages(manifest, plan(self.settings), work)
-
-    def _is_stale(self) -> bool:
-        """True when the input folder differs from what is indexed (by path and content)."""
-        from graphkb.ingest.read import file_hash, list_files
-
-        _, manifest = self._version()
-        folder = self.root / self.settings.input.folder
-        if manifest is None or not folder.is_dir() or manifest.notes.get("lost"):
-            return True
-        sources = self._current().store.read("sources", ("path", "file_hash"))
-        known = {*sources.iter_rows(), *map(tuple, manifest.notes.get("refused", ()))}
-        files = {(file.path, file_hash(file)) for file in list_files(folder, self.settings.input)}
-        return known != files
+        return status_of(self.root, self.settings, self.output, *self._version())

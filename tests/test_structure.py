@@ -35,7 +35,7 @@ LAYERS = [
     {"forecast"},
     {"preview", "query"},
     {"evaluate", "govern", "upkeep"},
-    {"caches", "decisions", "removals", "scaffold", "terms"},
+    {"caches", "decisions", "network", "removals", "scaffold", "status", "terms"},
     {"importing", "tune"},
     {"project"},
     {"view", "serve", "scale", "progress"},
