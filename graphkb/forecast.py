@@ -11,6 +11,7 @@ from graphkb.llm.cache import ReplyCache
 from graphkb.llm.model import Model, Prompt, make_model
 from graphkb.llm.prices import cost, price_of
 from graphkb.settings import LanguageModel, uses_model
+from graphkb.stages.code import parse_code
 from graphkb.stages.extraction import units_to_read
 from graphkb.work import Work
 
@@ -66,14 +67,17 @@ def plan_calls(
     if uses_model(settings, "chunks"):
         step, shown = _situating(work, documents, text_units)
         steps.append(step)
+    for name, frame in (("documents", documents), ("text_units", text_units)):
+        work.before.setdefault(name, work.table(name))
+        work.loaded[name] = frame
     if uses_model(settings, "extract"):
-        work.before.setdefault("text_units", work.table("text_units"))
-        work.loaded.update(documents=documents, text_units=text_units)
+        # The model is not asked about code that is parsed.
+        work.loaded.update(parse_code(work))
         step, more = _extraction(work, units_to_read(work))
         steps.append(step)
         shown += more
     if uses_model(settings, "questions"):
-        step, more = _questions(work, text_units)
+        step, more = _questions(work)
         steps.append(step)
         shown += more
     if uses_model(settings, "report"):
@@ -107,16 +111,12 @@ def _situating(
     return _counted(work, STEP, prompts, SENTENCE_TOKENS)
 
 
-def _questions(work: Work, units: pl.DataFrame) -> tuple[PlannedCalls, list[Prompt]]:
+def _questions(work: Work) -> tuple[PlannedCalls, list[Prompt]]:
     """One call for each unit that the model has written no questions for."""
     from graphkb.extract.ask import STEP
-    from graphkb.stages.questions import STAGE, prompts_of
+    from graphkb.stages.questions import prompts_of, units_to_ask
 
-    due = units
-    if STAGE not in work.fresh:
-        waiting = work.committed("questions").filter(method="failed")["text_unit_id"]
-        known = work.committed("text_units").filter(~pl.col("id").is_in(waiting.implode()))
-        due = units.join(known, on="id", how="anti")
+    due, _ = units_to_ask(work)
     reply_tokens = _QUESTION_TOKENS * work.settings.questions.per_unit
     return _counted(work, STEP, prompts_of(work, due), reply_tokens)
 

@@ -338,9 +338,11 @@ class _Run:
         return result
 
     def _unit_sizes(self) -> dict[str, Any]:
-        """What the last version says of the sizes of text units, unless they changed since."""
+        """What the last version says of the sizes of text units, unless they or the size that is
+        aimed at changed since."""
         known = self.last.notes.get("unit_sizes") if self.last else None
-        if known and "text_units" not in self.work.changed:
+        cut_anew = "cut_documents" in self.work.fresh or "text_units" in self.work.changed
+        if known and not cut_anew:
             return dict(known)
         return unit_sizes(self.work.table("text_units"), self.work.settings.chunks.size)
 

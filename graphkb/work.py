@@ -82,6 +82,12 @@ class Work:
             self.loaded[name] = self.store.read(name)
         return self.loaded[name]
 
+    def place_of(self, units: pl.DataFrame, unit_id: str) -> str:
+        """Path and headings of one of the text units, as messages name it."""
+        unit: dict[str, Any] = units.filter(id=unit_id).row(0, named=True)
+        paths = self.table("documents").filter(id=unit["document_id"])["path"]
+        return " › ".join([*paths, *(unit["heading_path"] or [])])
+
     def kept(self, stage: str, name: str) -> pl.DataFrame:
         """The table as the last run left it; empty when the stage's settings or code changed."""
         return TABLES[name].empty() if stage in self.fresh else self.table(name)

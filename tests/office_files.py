@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from graphkb.ingest.read import FileReading, SourceFile, read_file
 from graphkb.settings_input import Input
@@ -35,6 +36,15 @@ NAMESPACES = " ".join(
 def read_path(path: Path, **options: object) -> FileReading:
     """What graphkb reads of a file."""
     return read_file(SourceFile(path.name, path, 0), Input(**options))
+
+
+def read_saved(path: Path, content: Any) -> FileReading:
+    """What graphkb reads of bytes, or of what a library made, saved at ``path``."""
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        content.save(path)
+    return read_path(path)
 
 
 def zipped(parts: dict[str, str | bytes]) -> bytes:

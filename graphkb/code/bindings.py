@@ -81,9 +81,7 @@ def _exported(node: Node, language: Language) -> Iterator[Bound]:
 def _children(node: Node, field: str) -> list[Node]:
     if field == "*":
         return [child for child in node.named_children if child.type != "comment"]
-    if field == "variable_declarator":
-        return [child for child in node.named_children if child.type == field]
-    if field == "property_element":
+    if field in ("variable_declarator", "property_element"):  # types of children, no fields
         return [child for child in node.named_children if child.type == field]
     return node.children_by_field_name(field)
 

@@ -52,7 +52,7 @@ def chain_of(node: Node | None, language: Language, depth: int = 0) -> Chain | N
         of_class = node.child_by_field_name(field) if field else _inside(node)
         named = type_chain(text_of(of_class)) if of_class else None
         return None if named is None else (*named, CALL)
-    if kind == "generic_type" or kind == "template_type" or kind == "generic_name":
+    if kind in ("generic_type", "template_type", "generic_name"):
         return type_chain(text_of(node))
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from graphkb.code.chains import chain_of, text_of, type_chain
+from graphkb.code.chains import CALL, chain_of, text_of, type_chain
 from graphkb.code.languages import Language
 from graphkb.code.places import Places
 from graphkb.code.symbols import Chain, Definition
@@ -70,8 +70,8 @@ def _name(node: Node, language: Language, owner: str) -> tuple[Node | None, str]
     if language.name == "go" and node.type == "method_declaration":
         receiver = node.child_by_field_name("receiver")
         of_type = receiver.named_children[0].child_by_field_name("type") if receiver else None
-        named = type_chain(text_of(of_type)) if of_type else None  # type: ignore[assignment]
-        return node.child_by_field_name("name"), named[-1] if named else ""  # type: ignore[index]
+        of_class = type_chain(text_of(of_type)) if of_type else None
+        return node.child_by_field_name("name"), of_class[-1] if of_class else ""
     if language.name in ("c", "cpp") and node.type == "function_definition":
         return _declarator(node)
     return node.child_by_field_name("name"), owner
@@ -216,7 +216,7 @@ def _within(holder: Node, language: Language) -> list[Chain]:
         if child.type == "primary_constructor_base_type" and child.named_children:
             child = child.named_children[0]
         chain = type_chain(text_of(child)) or chain_of(child, language)
-        if chain is not None and "()" not in chain:
+        if chain is not None and CALL not in chain:
             chains.append(chain)
     return chains
 

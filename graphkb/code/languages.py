@@ -21,9 +21,10 @@ class Language:
     the field of what is called, ``method_calls`` to the fields of receiver and method, ``news``
     to the field of the class made (empty: the first name below). ``members`` map an access to
     object and name; ``names`` are identifiers; what is in ``wrappers`` stands for what it holds.
-    ``bindings`` give a name a value or a type, as fields (name, value, type) with ``|`` between
-    alternatives. ``implicit_this``: a bare name may be a member of the class. ``reach``: what
-    files see of others without an import: nothing, their folder, or everything.
+    ``bindings`` give a name a value or a type, as fields (name, value, type), ``*`` for all that
+    stands below. ``this`` are the words for the instance or the class around, ``above`` that for
+    its bases. ``implicit_this``: a bare name may be a member of the class. ``reach``: what files
+    see of others without an import: nothing, their folder, or everything.
     """
 
     name: str
@@ -41,7 +42,8 @@ class Language:
     bindings: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     bases: tuple[str, ...] = ()
     imports: frozenset[str] = frozenset()
-    this: frozenset[str] = frozenset({"self", "this"})
+    this: frozenset[str] = frozenset({"this"})
+    above: str = "super"
     implicit_this: bool = False
     reach: str = "nothing"
     grammar: str = "language"
@@ -185,6 +187,7 @@ LANGUAGES: tuple[Language, ...] = (
             "range_clause": ("left", "", ""),
         },
         imports=_words("import_spec"),
+        above="",
         reach="folder",
     ),
     Language(
@@ -208,7 +211,7 @@ LANGUAGES: tuple[Language, ...] = (
         },
         imports=_words("use_declaration"),
         this=_words("self Self"),
-        reach="nothing",
+        above="",
     ),
     Language(
         "c", (".c", ".h"), "tree_sitter_c",
@@ -220,6 +223,7 @@ LANGUAGES: tuple[Language, ...] = (
         wrappers=_C_WRAPPERS,
         bindings=_C_BINDINGS,
         imports=_words("preproc_include"),
+        above="",
         reach="everything",
     ),
     Language(
@@ -238,6 +242,7 @@ LANGUAGES: tuple[Language, ...] = (
         bindings=_C_BINDINGS,
         bases=("base_class_clause",),
         imports=_words("preproc_include"),
+        above="",
         implicit_this=True,
         reach="everything",
     ),
@@ -266,6 +271,7 @@ LANGUAGES: tuple[Language, ...] = (
         },
         bases=("base_list",),
         imports=_words("using_directive"),
+        above="base",
         implicit_this=True,
         reach="everything",
     ),
@@ -286,6 +292,7 @@ LANGUAGES: tuple[Language, ...] = (
             "keyword_parameter": ("name", "", ""),
         },
         bases=("superclass",),
+        this=_words("self"),
         implicit_this=True,
         reach="everything",
     ),
@@ -315,6 +322,7 @@ LANGUAGES: tuple[Language, ...] = (
         bases=("base_clause", "class_interface_clause"),
         imports=_words("namespace_use_clause"),
         this=_words("this self static"),
+        above="parent",
         reach="everything",
         grammar="language_php",
     ),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphkb.code.bindings import bound_names
-from graphkb.code.chains import chain_of, text_of, type_chain
+from graphkb.code.chains import CALL, chain_of, text_of, type_chain
 from graphkb.code.declare import declared, doc_of_file
 from graphkb.code.imports import imported_names
 from graphkb.code.languages import BY_NAME, Language, parser_of
@@ -40,6 +40,8 @@ class _Walk:
 
     def __init__(self, language: Language, places: Places) -> None:
         self.language, self.places = language, places
+        self._defining = language.functions | language.classes | language.spaces
+        self._calling = {*language.calls, *language.method_calls, *language.news}
         self.definitions: list[Definition] = []
         self.imports: list[Import] = []
         self.calls: list[Call] = []
@@ -65,7 +67,7 @@ class _Walk:
         self._call(node, scope)
         if node.type == "impl_item":
             return scope, self._implemented(node)
-        if node.type in language.functions | language.classes | language.spaces:
+        if node.type in self._defining:
             made = declared(node, language, scope, owner, self.places)
             if made is not None:
                 self.definitions.append(made)
@@ -95,16 +97,15 @@ class _Walk:
 
     def _call(self, node: Node, scope: int) -> None:
         language = self.language
-        kind = node.type
-        if kind == "decorator" and language.name == "python":
+        if node.type == "decorator" and language.name == "python":
             named = chain_of(node.named_children[0], language) if node.named_children else None
-            if named is not None and named[-1] != "()":
-                self._add_call(node, scope, (*named, "()"))
+            if named is not None and named[-1] != CALL:
+                self._add_call(node, scope, (*named, CALL))
             return
-        if kind not in language.calls | language.method_calls | language.news:
+        if node.type not in self._calling:
             return
         chain = chain_of(node, language)
-        if chain is not None and chain[-1] == "()":
+        if chain is not None and chain[-1] == CALL:
             self._add_call(node, scope, chain)
 
     def _add_call(self, node: Node, scope: int, chain: tuple[str, ...]) -> None:

@@ -13,7 +13,6 @@ from graphkb.code.symbols import MODULE, Chain, Import
 from graphkb.code.values import Value, of_target
 
 _DEEPEST = 24
-_SUPER = frozenset({"super", "parent", "base"})
 _OF_CLASS = frozenset({"cls", "Self", "static"})
 
 
@@ -61,9 +60,6 @@ class Resolver:
         if entry.member in ("", "*") or module is None:
             if scope.code.language in ("java", "php") and module is not None:
                 return self._class_of_file(file, entry, module, depth)
-            if scope.code.language == "php" and module is None:
-                of_name = self.program.class_named(file, entry.module.rpartition("\\")[2])
-                return Value("class", of_name) if of_name else None
             return module
         found = self._member(module, entry.member, depth + 1)
         if found is None and entry.member == "default":
@@ -90,13 +86,14 @@ class Resolver:
         """The value of a bare name."""
         around = self.program.scopes[file]
         language = around.language
-        if name in language.this | _SUPER and (own := self._own_class(file, scope)) is not None:
-            if name in _SUPER:
+        is_above = name == language.above and (scope, name) not in around.variables
+        if is_above or name == "Self" or name in language.this:
+            own = self._own_class(file, scope)
+            if own is not None and is_above:
                 return Value("super", own)
-            of_class = name in _OF_CLASS or (language.name == "php" and name == "self")
-            return Value("class" if of_class else "instance", own)
-        if name == "Self" and (own := self._own_class(file, scope)) is not None:
-            return Value("class", own)
+            if own is not None:
+                of_class = name in _OF_CLASS or (language.name == "php" and name == "self")
+                return Value("class" if of_class else "instance", own)
         at = scope
         while at != MODULE:
             kind = around.kind(at)

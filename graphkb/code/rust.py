@@ -33,7 +33,7 @@ def rust_child(program: Program, file: int, name: str) -> Value | None:
 
 def _first(program: Program, paths: list[str]) -> Value | None:
     for path in paths:
-        number = program.number.get(path.lstrip("/"))
+        number = program.modules.by_path.get(path.lstrip("/"))
         if number is not None:
             return Value("file", file=number)
     return None

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from graphkb.code.languages import BY_NAME, Language
 from graphkb.code.modules import Modules, dotted_name
-from graphkb.code.symbols import MODULE, Chain, CodeFile, Definition, Import, Variable
+from graphkb.code.symbols import MODULE, CodeFile, Definition, Import, Variable
 
 _FAMILIES = {"tsx": "javascript", "typescript": "javascript", "cpp": "c"}
 
@@ -56,7 +56,6 @@ class Program:
         self.scopes = [Scope(path, files[path]) for path in sorted(files)]
         paths = [scope.path for scope in self.scopes]
         self.modules = Modules(paths, [scope.code.language for scope in self.scopes])
-        self.number = {path: number for number, path in enumerate(paths)}
         self._names = self._module_names()
 
     def definition(self, symbol: Symbol) -> Definition:
@@ -152,10 +151,6 @@ class Program:
         for symbol, owner in sorted(self._owners.items(), key=lambda item: _place(item[0])):
             found.setdefault((owner, self.definition(symbol).name), symbol)
         return found
-
-    def bases(self, symbol: Symbol) -> tuple[Chain, ...]:
-        """The written bases of a class."""
-        return self.definition(symbol).bases
 
 
 def _place(symbol: Symbol) -> tuple[int, int]:

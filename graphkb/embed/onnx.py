@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkb.errors import EmbeddingError
+from graphkb.errors import EmbeddingError, GraphkbError
 
 _FILES = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
 _TOKENIZER = "tokenizer.json"
@@ -46,6 +46,52 @@ def model_length(tokenizer: Any, folder: Path) -> int:
     return length if 0 < length <= _LONGEST else _USUAL_LENGTH
 
 
+class OnnxModel:
+    """An ONNX file and its tokenizer, on the processor."""
+
+    def __init__(self, path: Path, problem: Callable[[str], GraphkbError], otherwise: str) -> None:
+        """``problem`` makes an error of what is wrong; ``otherwise`` is said of a file that does
+        not read text. Raises these, ImportError without onnxruntime and tokenizers."""
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        vocabulary = tokenizer_file(path)
+        if vocabulary is None:
+            raise problem(f"{path.parent / _TOKENIZER} is missing; put it there")
+        try:
+            self._tokenizer: Any = Tokenizer.from_file(str(vocabulary))
+            self._session: Any = onnxruntime.InferenceSession(
+                str(path), providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # both libraries raise bare exceptions of their own
+            raise problem(f"{path} cannot be loaded ({_said(error)})") from error
+        self.path, self.folder, self._problem = path, vocabulary.parent, problem
+        self._tokenizer.enable_truncation(model_length(self._tokenizer, self.folder))
+        if self._tokenizer.padding is None:
+            self._tokenizer.enable_padding()
+        self._wanted = [node.name for node in self._session.get_inputs()]
+        if unknown := [name for name in self._wanted if name not in _INPUTS]:
+            raise problem(f"{path} {otherwise}: it reads {unknown[0]!r}")
+
+    def run(
+        self, texts: Sequence[str] | Sequence[tuple[str, str]]
+    ) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
+        """All outputs for texts, or for pairs of them, and which tokens are no padding, int64
+        [n, tokens]."""
+        try:
+            encodings = self._tokenizer.encode_batch(list(texts))
+            fields = {
+                "input_ids": [encoding.ids for encoding in encodings],
+                "attention_mask": [encoding.attention_mask for encoding in encodings],
+                "token_type_ids": [encoding.type_ids for encoding in encodings],
+            }
+            feed = {name: np.array(fields[name], np.int64) for name in self._wanted}
+            outputs = [np.asarray(output) for output in self._session.run(None, feed)]
+        except Exception as error:  # both libraries raise bare exceptions of their own
+            raise self._problem(f"{self.path} cannot be run ({_said(error)})") from error
+        return outputs, np.array(fields["attention_mask"], np.int64)
+
+
 def load_onnx(path: Path) -> Callable[[Sequence[str]], NDArray[np.float32]]:
     """A function from texts to vectors, float32 [n, dimension].
 
@@ -53,48 +99,25 @@ def load_onnx(path: Path) -> Callable[[Sequence[str]], NDArray[np.float32]]:
     the first token's is taken where ``1_Pooling/config.json`` says so, else their mean. Raises
     EmbeddingError, ImportError without onnxruntime and tokenizers.
     """
-    import onnxruntime
-    from tokenizers import Tokenizer
-
-    vocabulary = tokenizer_file(path)
-    if vocabulary is None:
-        raise EmbeddingError(f"embed.model: {path.parent / _TOKENIZER} is missing; put it there")
-    try:
-        tokenizer = Tokenizer.from_file(str(vocabulary))
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    except Exception as error:  # both libraries raise bare exceptions of their own
-        raise EmbeddingError(f"embed.model: {path} cannot be loaded ({_said(error)})") from error
-    tokenizer.enable_truncation(model_length(tokenizer, vocabulary.parent))
-    if tokenizer.padding is None:
-        tokenizer.enable_padding()
-    wanted = [node.name for node in session.get_inputs()]
-    if unknown := [name for name in wanted if name not in _INPUTS]:
-        raise EmbeddingError(f"embed.model: {path} reads {unknown[0]!r}: it does not embed text")
-    first_token = _pools_by_first_token(vocabulary.parent)
+    model = OnnxModel(path, _problem, "does not embed text")
+    first_token = _pools_by_first_token(model.folder)
 
     def encode(texts: Sequence[str]) -> NDArray[np.float32]:
-        try:
-            encodings = tokenizer.encode_batch(list(texts))
-            fields = {
-                "input_ids": [encoding.ids for encoding in encodings],
-                "attention_mask": [encoding.attention_mask for encoding in encodings],
-                "token_type_ids": [encoding.type_ids for encoding in encodings],
-            }
-            feed = {name: np.array(fields[name], np.int64) for name in wanted}
-            outputs = [np.asarray(output) for output in session.run(None, feed)]
-        except Exception as error:  # both libraries raise bare exceptions of their own
-            raise EmbeddingError(f"embed.model: {path} cannot embed ({_said(error)})") from error
+        outputs, mask = model.run(texts)
         whole = [output for output in outputs if output.ndim == 2 and len(output) == len(texts)]
         if whole:
             return whole[-1].astype(np.float32)
         if outputs[0].ndim != 3:
-            raise EmbeddingError(
-                f"embed.model: {path} gives the shape {outputs[0].shape} for {len(texts)} texts: "
-                "it does not embed text"
+            raise _problem(
+                f"{path} does not embed text: {len(texts)} texts give the shape {outputs[0].shape}"
             )
-        return _pooled(outputs[0], np.array(fields["attention_mask"]), first_token)
+        return _pooled(outputs[0], mask, first_token)
 
     return encode
+
+
+def _problem(what: str) -> EmbeddingError:
+    return EmbeddingError(f"embed.model: {what}")
 
 
 def _pools_by_first_token(folder: Path) -> bool:

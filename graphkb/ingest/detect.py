@@ -14,7 +14,6 @@ from graphkb.types import Refused
 
 # How files begin that are neither text nor read.
 _SIGNATURES = (
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or encrypted Office document"),
     (b"GIF8", "a GIF image"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"Rar!\x1a\x07", "a RAR archive"),

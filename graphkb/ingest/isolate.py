@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from graphkb.errors import InputError
 from graphkb.ingest.detect import find_reader, read_data
-from graphkb.ingest.process import ReadingProcess, WorkerStartError
+from graphkb.ingest.process import ReadingProcess, WorkerStartError, parser_failed
 from graphkb.ingest.read import read_bytes, read_file
 from graphkb.ingest.readers import READERS
 from graphkb.ingest.readers.code import read_code
@@ -26,6 +26,7 @@ from graphkb.ingest.readers.markdown import read_markdown
 from graphkb.ingest.readers.tabular import read_table
 from graphkb.ingest.readers.text import read_text
 from graphkb.ingest.records import FileReading, Reader, SourceFile
+from graphkb.ingest.worker import why_failed
 from graphkb.settings_input import Input
 from graphkb.types import Progress, Refused, no_progress
 
@@ -62,10 +63,10 @@ def read_files(
     with _Pool(files, options, counted) as pool:
         later: list[int] = []
         for place, source in enumerate(files):
-            if _by_name(source, options) is False:
-                later.append(place)
-            else:
+            if _by_name(source, options):
                 pool.add(place)
+            else:
+                later.append(place)
         for place in later:
             reading = _read_here(files[place], options)
             if reading is None:
@@ -102,6 +103,15 @@ def _read_here(source: SourceFile, options: Input) -> FileReading | None:
     except InputError as error:
         return FileReading(refused=(Refused(source.path, str(error)),))
     return read_data(source, data, options)
+
+
+def _read_without_limits(source: SourceFile, options: Input) -> FileReading:
+    """What a file gave that a worker should read, where none can be started."""
+    try:
+        return read_file(source, options)
+    # As in a worker, what any parser may raise on any damaged file costs that file only.
+    except Exception as error:
+        return parser_failed(source, why_failed(error))
 
 
 class _Counted:
@@ -144,6 +154,9 @@ class _Pool:
         return self
 
     def __exit__(self, *error: object) -> None:
+        # Threads that wait for a file go on at once and see that there are no more.
+        for _ in self.processes:
+            self.tasks.put(None)
         for process in self.processes:
             process.close()
 
@@ -180,8 +193,6 @@ class _Pool:
 
     def rest(self) -> list[tuple[int, FileReading]]:
         """Wait for all that was added."""
-        for _ in self.processes:
-            self.tasks.put(None)
         found: list[tuple[int, FileReading]] = []
         told = False
         while self.waiting:
@@ -196,7 +207,7 @@ class _Pool:
             if isinstance(reading, WorkerStartError):
                 notes = () if told else (f"{reading}; files are read here, without limits",)
                 told = True
-                here = read_file(self.files[place], self.options)
+                here = _read_without_limits(self.files[place], self.options)
                 reading = replace(here, notes=(*notes, *here.notes))
             elif isinstance(reading, BaseException):
                 raise reading

@@ -28,7 +28,7 @@ _EXTRA = 'pip install "graphkb[ocr]"'
 LONGEST_SIDE = 4000
 """Larger pages, and images unless they are long strips, are scaled down to this many pixels."""
 _NEEDED = ("rapidocr_onnxruntime", "onnxruntime", "cv2", "PIL")
-# Lines are looked for in no more than this, which takes 800 MB; they are read from all there is.
+# Lines are looked for in no more than this, to bound the memory; they are read from all there is.
 _MOST_PIXELS = 4_000_000
 _LEAST_SIDE = 736
 # A strip (a long screenshot) is read in parts, which end between two lines.
@@ -218,8 +218,7 @@ def _box(corners: Any, scale: float) -> Box:
 
 @lru_cache(maxsize=1)
 def _engine() -> Callable[[np.ndarray], Any]:
-    """The engine, once a process: its models take 20 MB and a second to load. Raises InputError
-    where a library of the system is missing."""
+    """The engine, once a process. Raises InputError where a library of the system is missing."""
     try:
         from rapidocr_onnxruntime import RapidOCR
     except ModuleNotFoundError as error:

@@ -86,7 +86,7 @@ class ReadingProcess:
                         self._end()
                     return frames.unpack_reading(message)
                 else:
-                    return _refused(source, _failed(message["why"]))
+                    return parser_failed(source, message["why"])
         except OSError:
             pass
         except (ValueError, KeyError, TypeError):
@@ -196,6 +196,14 @@ class ReadingProcess:
         return _crashed(source, _ending(code))
 
 
+def parser_failed(source: SourceFile, why: str) -> FileReading:
+    """The refusal of a file on which its parser raised what no reader foresees."""
+    return _refused(
+        source,
+        f"its parser failed ({why}); the file is damaged or odd: save it anew or in another format",
+    )
+
+
 def _crashed(source: SourceFile, how: str) -> FileReading:
     reason = f"it made its parser crash ({how}); save it anew or in another format"
     return _refused(source, reason, given_up=True)
@@ -206,12 +214,6 @@ def _ending(code: int) -> str:
         with contextlib.suppress(ValueError):
             return signal.Signals(-code).name
     return f"exit code {code}"
-
-
-def _failed(why: str) -> str:
-    return (
-        f"its parser failed ({why}); the file is damaged or odd: save it anew or in another format"
-    )
 
 
 def _refused(source: SourceFile, reason: str, *, given_up: bool = False) -> FileReading:

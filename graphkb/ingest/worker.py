@@ -62,12 +62,17 @@ def main(parent: int, memory_mb: int) -> None:
             reply = _packed(read_file(source, options), memory_mb)
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
-        except RecursionError:
-            reply = frames.pack("failed", why="it is nested too deeply")
         # What any parser may raise on any damaged file costs that file only.
         except Exception as error:
-            reply = frames.pack("failed", why=f"{type(error).__name__}: {str(error)[:200]}")
+            reply = frames.pack("failed", why=why_failed(error))
         frames.send(replies, reply)
+
+
+def why_failed(error: Exception) -> str:
+    """What a parser raised, in a few words."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return f"{type(error).__name__}: {str(error)[:200]}"
 
 
 def resident_mb() -> float:
@@ -154,7 +159,7 @@ def _watch(parent: int, memory_mb: int) -> None:
         time.sleep(_SECONDS_BETWEEN_LOOKS)
         if resident_mb() > memory_mb:
             os._exit(OUT_OF_MEMORY)
-        if hasattr(os, "getppid") and sys.platform != "win32" and os.getppid() != parent:
+        if sys.platform != "win32" and os.getppid() != parent:
             os._exit(1)
 
 

@@ -44,5 +44,5 @@ class OutOfReach(Model):
         reply = self._asked.kept(prompt)
         try:
             return Said(parse(reply.text), reply) if reply else None
-        except ValueError:
+        except (ValueError, RecursionError):
             return None

@@ -48,12 +48,13 @@ class Checked:
 def cite(quotes: Sequence[Quote]) -> list[Citation]:
     """One citation a quote, numbered from 1 in order."""
     return [
-        _citation(number, quote.passage, quote.start, quote.end, quote.text)
+        citation_of(number, quote.passage, quote.start, quote.end, quote.text)
         for number, quote in enumerate(quotes, 1)
     ]
 
 
-def _citation(number: int, passage: Passage, start: int, end: int, quote: str) -> Citation:
+def citation_of(number: int, passage: Passage, start: int, end: int, quote: str) -> Citation:
+    """What ``[number]`` points to in a passage; the span is in the document's text."""
     page, page_end = passage.pages(start, end)
     return Citation(
         number=number,
@@ -232,7 +233,7 @@ class _Check:
         start, end = min(span.start for span in good), max(span.end for span in good)
         if end - start > _LONGEST_QUOTE:
             start, end = best.start, best.end
-        made = _citation(number, source.passage, offset + start, offset + end, text[start:end])
+        made = citation_of(number, source.passage, offset + start, offset + end, text[start:end])
         return replace(made, support=round(best.share, 3), supported=supported)
 
 

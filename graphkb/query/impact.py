@@ -16,8 +16,9 @@ import polars as pl
 from graphkb.code.edges import CALLS, CODE_TYPES, CONTAINS, IMPORTS, INHERITS
 from graphkb.llm.prompts import prompt_language
 from graphkb.query.ask import Ask
+from graphkb.query.citations import citation_of
 from graphkb.query.impact_question import symbol_asked
-from graphkb.search.snapshot import Snapshot, heading_of, passage_of
+from graphkb.search.snapshot import Snapshot, passage_of
 from graphkb.text.language import question_language
 from graphkb.types import Answer, Citation, Context, Step, Usage
 
@@ -132,13 +133,13 @@ def affected_by(snapshot: Snapshot, entity_id: str, depth: int = DEPTH) -> list[
     seen = _with_contents(snapshot, entity_id)
     frontier = sorted(seen)
     found: list[Affected] = []
-    selected = snapshot.selection.unit_ids if snapshot.selection is not None else None
+    selected = sorted(snapshot.selection.unit_ids) if snapshot.selection is not None else None
     for step in range(1, depth + 1):
         rows = _relationships(snapshot, "target_id", frontier, _BY_STRENGTH)
         rows = rows.filter(~pl.col("source_id").is_in(sorted(seen)))
         if selected is not None:
             rows = rows.filter(pl.col("text_unit_ids").list.eval(
-                pl.element().is_in(sorted(selected))).list.any())  # fmt: skip
+                pl.element().is_in(selected)).list.any())  # fmt: skip
         rows = rows.with_columns(
             order=pl.col("type").replace_strict(
                 list(_BY_STRENGTH), [0, 1, 2], return_dtype=pl.Int64
@@ -237,17 +238,10 @@ class _Writer:
             start = row["char_start"] + offset
             end = min(start + len(line), row["char_end"])
             number = self._texts[row["document_id"]].count("\n", 0, start) + 1
-            page, page_end = passage_of(row, 1.0).pages(start, end)
-            self.citations.append(
-                Citation(
-                    number=len(self.citations) + 1, text_unit_id=unit,
-                    document_id=row["document_id"], title=row["title"], path=row["path"],
-                    heading=heading_of(row), page=page, char_start=start,
-                    char_end=end, quote=self._texts[row["document_id"]][start:end],
-                    page_end=page_end,
-                )
-            )  # fmt: skip
-            places.append(f"{row['path']}:{number} [{len(self.citations)}]")
+            mark = len(self.citations) + 1
+            quote = self._texts[row["document_id"]][start:end]
+            self.citations.append(citation_of(mark, passage_of(row, 1.0), start, end, quote))
+            places.append(f"{row['path']}:{number} [{mark}]")
         return places
 
     def _read(self, ids: Iterable[str]) -> None:

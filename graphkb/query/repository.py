@@ -80,7 +80,7 @@ def map_repository(
             "no source code is indexed; put code into the input folder, install "
             'pip install "graphkb[code]", and run graphkb index'
         )
-    chosen = [path for path in files if not paths or any(_fits(path, one) for one in paths)]
+    chosen = {path for path in files if not paths or any(_fits(path, one) for one in paths)}
     if not chosen:
         raise UsageError(
             f"no indexed code file fits {', '.join(map(repr, paths))}; "
@@ -88,7 +88,7 @@ def map_repository(
         )
     graph = link_code({path: code for path, (code, _) in files.items()})
     ranks = _ranks(graph.entities, [(e.source, e.target, e.type) for e in graph.edges])
-    wanted = [e for e in graph.entities if e.definition is not None and e.file in set(chosen)]
+    wanted = [e for e in graph.entities if e.definition is not None and e.file in chosen]
     return _fitted(files, wanted, ranks, tokens, len(chosen))
 
 

@@ -45,15 +45,21 @@ def backgrounds(
     store: Store, question: str, embedder: Embedder, limit: int, languages: Sequence[str]
 ) -> dict[str, float]:
     """The background of each language, as :func:`search_across_languages` takes it."""
+    runs = _by_language(store, question, embedder, limit, languages)
+    return {language: _background(run) for language, run in runs.items()}
+
+
+def _by_language(
+    store: Store, question: str, embedder: Embedder, limit: int, languages: Sequence[str]
+) -> dict[str, Run]:
+    """The hits in each language that has any, enough of them for its background."""
     vector = embedder.embed_query(question)
-    runs = {
-        language: store.search_vector(vector, max(limit, _BACKGROUND.stop), language)
-        for language in languages
-    }
-    return {language: background_of(run) for language, run in runs.items() if run}
+    depth = max(limit, _BACKGROUND.stop)
+    runs = {language: store.search_vector(vector, depth, language) for language in languages}
+    return {language: run for language, run in runs.items() if run}
 
 
-def background_of(run: Run) -> float:
+def _background(run: Run) -> float:
     """Mean similarity of hits 11 to 50, or of all where there are fewer."""
     scores = np.array([score for _, score in run])
     return float((scores[_BACKGROUND] if len(scores) > _BACKGROUND.stop else scores).mean())
@@ -69,11 +75,8 @@ def search_across_languages(
     similarity the mean of that language's hits 11 to 50 (or of all, where there are fewer) is
     taken. Raises EmbeddingError when the question cannot be embedded.
     """
-    vector = embedder.embed_query(question)
     merged: Run = []
-    for language in languages:
-        run = store.search_vector(vector, max(limit, _BACKGROUND.stop), language)
-        if run:
-            background = background_of(run)
-            merged.extend((unit_id, score - background) for unit_id, score in run)
+    for run in _by_language(store, question, embedder, limit, languages).values():
+        background = _background(run)
+        merged.extend((unit_id, score - background) for unit_id, score in run)
     return sorted(merged, key=lambda hit: (-hit[1], hit[0]))[:limit]

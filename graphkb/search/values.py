@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 Scalar = str | int | float | bool
@@ -49,11 +52,14 @@ def compares(value: Scalar, sign: str, wanted: Scalar) -> bool:
     return False
 
 
-def _number(value: Scalar) -> float | None:
-    try:
-        return float(value)
-    except ValueError:
+def _number(value: Scalar) -> int | float | None:
+    """A finite number, also one written as text; whole ones exactly, however large."""
+    if isinstance(value, str):
+        for read in (int, float):
+            with suppress(ValueError):
+                return _number(read(value))
         return None
+    return value if isinstance(value, int) or math.isfinite(value) else None
 
 
 def date_parts(value: Scalar, year_alone: bool = False) -> tuple[int, ...]:
@@ -74,6 +80,7 @@ def date_parts(value: Scalar, year_alone: bool = False) -> tuple[int, ...]:
     return tuple(int(part) for part in parts if part is not None)
 
 
+@lru_cache(maxsize=64)
 def like_pattern(pattern: str) -> re.Pattern[str]:
     r"""``%`` any characters, ``_`` any one; ``\%`` and ``\_`` mean themselves."""
     parts = re.findall(r"\\[%_\\]|.", unicodedata.normalize("NFC", pattern), re.DOTALL)

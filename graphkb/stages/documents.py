@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -9,7 +10,7 @@ import polars as pl
 from graphkb import __version__
 from graphkb.errors import InputError
 from graphkb.ingest.assemble import document_path
-from graphkb.ingest.records import PAGES_FOR_OCR, SourceFile
+from graphkb.ingest.records import PAGES_FOR_OCR, FileReading, SourceFile
 from graphkb.settings_input import Ocr
 from graphkb.stages.situating import situate_units
 from graphkb.tables import TABLES, content_hash
@@ -118,47 +119,55 @@ def _attempt(work: Work, digest: str) -> str:
 
 def _read(work: Work, files: list[File], total: int) -> list[pl.DataFrame]:
     """The sources of new files; what they refuse is noted."""
-    from graphkb.ingest.isolate import read_files
-    from graphkb.ingest.read import sources_frame
-
-    readings = read_files(
-        [source for source, _ in files],
-        work.settings.input,
-        work.progress,
-        done=total - len(files),
-    )
+    frames = []
+    for source, digest, reading in _readings(work, files, total):
+        _note(work, source, digest, reading)
+        frames += _frame(source, digest, reading)
     work.progress("read", total, total)
-    frames: list[pl.DataFrame] = []
-    for (source, digest), reading in zip(files, readings, strict=True):
-        work.refused.extend(reading.refused)
-        work.warnings.extend(reading.notes)
-        if reading.records:
-            frames.append(sources_frame(source, digest, reading))
-        else:
-            work.unread.append((source.path, digest))
-        if reading.given_up:
-            work.given_up[source.path] = _attempt(work, digest)
-        if reading.refused and (reading.records or reading.given_up):
-            work.remarks[source.path] = [[item.where, item.reason] for item in reading.refused]
     return frames
 
 
 def _read_again(work: Work, files: list[File], total: int) -> list[pl.DataFrame]:
-    """The sources of files that are as they were, of which nothing new is to be said."""
+    """The sources of files that are as they were: only of one that cannot be read any more, as
+    where its time ran out, is something new to be said."""
+    frames = []
+    for source, digest, reading in _readings(work, files, total):
+        if not reading.records:
+            _note(work, source, digest, reading)
+        frames += _frame(source, digest, reading)
+    return frames
+
+
+def _readings(
+    work: Work, files: list[File], total: int
+) -> Iterator[tuple[SourceFile, str, FileReading]]:
+    """Each of the last of ``total`` files with its hash and what was read of it."""
     from graphkb.ingest.isolate import read_files
+
+    sources = [source for source, _ in files]
+    done = total - len(files)
+    readings = read_files(sources, work.settings.input, work.progress, done=done)
+    for (source, digest), reading in zip(files, readings, strict=True):
+        yield source, digest, reading
+
+
+def _frame(source: SourceFile, digest: str, reading: FileReading) -> list[pl.DataFrame]:
+    """The sources of one file, if it has any."""
     from graphkb.ingest.read import sources_frame
 
-    readings = read_files(
-        [source for source, _ in files],
-        work.settings.input,
-        work.progress,
-        done=total - len(files),
-    )
-    return [
-        sources_frame(source, digest, reading)
-        for (source, digest), reading in zip(files, readings, strict=True)
-        if reading.records
-    ]
+    return [sources_frame(source, digest, reading)] if reading.records else []
+
+
+def _note(work: Work, source: SourceFile, digest: str, reading: FileReading) -> None:
+    """What reading a file refused and warned of."""
+    work.refused.extend(reading.refused)
+    work.warnings.extend(reading.notes)
+    if not reading.records:
+        work.unread.append((source.path, digest))
+    if reading.given_up:
+        work.given_up[source.path] = _attempt(work, digest)
+    if reading.refused and (reading.records or reading.given_up):
+        work.remarks[source.path] = [[item.where, item.reason] for item in reading.refused]
 
 
 def _sources_kept(work: Work, files: list[File]) -> pl.DataFrame:

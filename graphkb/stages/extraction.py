@@ -317,7 +317,7 @@ def _extraction(reading: Reading, limits: str) -> tuple[object, ...]:
 
 def _remark(work: Work, readings: Sequence[Reading]) -> None:
     """Say which units the model could not read, what stands in for it, and what to do."""
-    total = work.table("text_units").height
+    units = work.table("text_units")
     none, some = (
         "offline extraction stands in",
         "what was found is kept, with offline extraction for the rest",
@@ -334,14 +334,8 @@ def _remark(work: Work, readings: Sequence[Reading]) -> None:
         left = [reading for reading in readings if reading.status == status]
         if left:
             why = left[0].reason.removesuffix("; raise llm.max_tokens")
+            where = work.place_of(units, left[0].unit.id)
             work.incomplete.append(
-                f"{len(left)} of {total} text units {what} ({_where(work, left[0])}: {why}): "
+                f"{len(left)} of {units.height} text units {what} ({where}: {why}): "
                 f"{instead}; {advice}"
             )
-
-
-def _where(work: Work, reading: Reading) -> str:
-    """Path and headings of a unit."""
-    unit = work.table("text_units").filter(pl.col("id") == reading.unit.id).row(0, named=True)
-    paths = work.table("documents").filter(pl.col("id") == unit["document_id"])["path"]
-    return " › ".join([*paths, *(unit["heading_path"] or [])])

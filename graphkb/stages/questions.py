@@ -19,15 +19,10 @@ _FAILED = "failed"
 def write_questions(work: Work) -> dict[str, pl.DataFrame]:
     if work.settings.questions.method == "off":
         return {"questions": TABLES["questions"].empty()}
-    new, kept_ids = new_units(work, STAGE)
     if STAGE in work.fresh:
         # Also where no row differs the full-text index may have to be another (text.stemming).
         work.changed.add("questions")
-    kept = work.kept(STAGE, "questions").join(
-        kept_ids, left_on="text_unit_id", right_on="id", how="semi"
-    )
-    due = new.vstack(_units_to_ask_again(work, kept, kept_ids))
-    kept = kept.join(due, left_on="text_unit_id", right_on="id", how="anti")
+    due, kept = units_to_ask(work)
     work.progress("questions", 0, due.height)
     made = _by_model(work, due) if uses_model(work.settings, "questions") else {}
     left = due.filter(~pl.col("id").is_in(list(made)))
@@ -36,6 +31,16 @@ def write_questions(work: Work) -> dict[str, pl.DataFrame]:
     work.progress("questions", due.height, due.height)
     frame = pl.DataFrame(rows, TABLES["questions"].schema, orient="row")
     return {"questions": pl.concat([kept.select(frame.columns), frame])}
+
+
+def units_to_ask(work: Work) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The text units that questions are written for now, and the rows of the others."""
+    new, kept_ids = new_units(work, STAGE)
+    kept = work.kept(STAGE, "questions").join(
+        kept_ids, left_on="text_unit_id", right_on="id", how="semi"
+    )
+    due = new.vstack(_units_to_ask_again(work, kept, kept_ids))
+    return due, kept.join(due, left_on="text_unit_id", right_on="id", how="anti")
 
 
 def _units_to_ask_again(work: Work, kept: pl.DataFrame, kept_ids: pl.DataFrame) -> pl.DataFrame:
@@ -130,7 +135,11 @@ def questions_depend_on(work: Work) -> tuple[str, ...]:
         return words
     llm = work.settings.llm
     prompts = (question_prompt(work.root, "", "", language, 1) for language in ("en", "zh"))
-    return (*words, llm.extraction_model or llm.model, *(prompt.system for prompt in prompts))
+    return (
+        *words,
+        llm.extraction_model or llm.model,
+        *(text for prompt in prompts for _, text in prompt.messages),
+    )
 
 
 def questions_are_unfinished(work: Work) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from graphkb.errors import ModelFailure
@@ -80,9 +78,7 @@ def _with_sentences(units: pl.DataFrame, made: pl.DataFrame) -> pl.DataFrame:
 def _remark(work: Work, units: pl.DataFrame, failed: list[tuple[str, ModelFailure]]) -> str:
     """Which units got no sentence, and what stands in for it."""
     unit_id, failure = failed[0]
-    unit: dict[str, Any] = units.filter(id=unit_id).row(0, named=True)
-    paths = work.table("documents").filter(id=unit["document_id"])["path"]
-    where = " › ".join([*paths, *(unit["heading_path"] or [])])
+    where = work.place_of(units, unit_id)
     return (
         f"{len(failed)} of {units.height} text units got no sentence on their place in the "
         f"document ({where}: {failure}): their headings stand in; run again to retry"

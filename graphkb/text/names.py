@@ -64,8 +64,7 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    folded = unicodedata.normalize("NFKC", text).translate(_latin_marks()).casefold()
-    return simplify(folded)
+    return fold_script(text).casefold()
 
 
 _QUOTES = "\"'`´‘’“”„«»‹›《》〈〉「」『』【】[]()（）{}"

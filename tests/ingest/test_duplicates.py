@@ -63,6 +63,7 @@ def test_every_copy_names_the_first_that_is_no_copy():
         for place in range(4 * number):
             tokens[20 * place] = "q"
     found = near_duplicates([text_of(tokens) for tokens in drift])
+    assert found
     firsts = {pair.first for pair in found}
     assert firsts.isdisjoint(pair.copy for pair in found)
     assert all(similarity(drift[pair.copy], drift[pair.first]) >= THRESHOLD for pair in found)

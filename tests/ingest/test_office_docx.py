@@ -7,7 +7,7 @@ from pathlib import Path
 import docx
 import pytest
 from docx.oxml import parse_xml
-from office_files import NAMESPACES, changed, paragraph, read_path, word
+from office_files import NAMESPACES, changed, paragraph, read_path, read_saved, word
 
 from graphkb.ingest.readers.docx_styles import chinese_number
 
@@ -17,12 +17,7 @@ CASES = Path(__file__).parents[1] / "data" / "cases"
 @pytest.fixture
 def read(tmp_path):
     def read(content, name="a.docx"):
-        path = tmp_path / name
-        if isinstance(content, bytes):
-            path.write_bytes(content)
-        else:
-            content.save(path)
-        result = read_path(path)
+        result = read_saved(tmp_path / name, content)
         assert not result.refused, result.refused
         return result.records[0]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pptx
 import pytest
-from office_files import NAMESPACES, changed, read_path, relations
+from office_files import NAMESPACES, changed, read_path, read_saved, relations
 from pptx.chart.data import CategoryChartData, XyChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.enum.shapes import MSO_SHAPE
@@ -29,9 +29,7 @@ def deck():
 @pytest.fixture
 def read(tmp_path):
     def read(deck, name="a.pptx"):
-        path = tmp_path / name
-        deck.save(path)
-        result = read_path(path)
+        result = read_saved(tmp_path / name, deck)
         assert not result.refused, result.refused
         return result
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from office_files import changed, read_path
+from office_files import changed, read_path, read_saved
 from openpyxl.comments import Comment
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
@@ -21,12 +21,7 @@ CASES = Path(__file__).parents[1] / "data" / "cases"
 @pytest.fixture
 def read(tmp_path):
     def read(content, name="a.xlsx"):
-        path = tmp_path / name
-        if isinstance(content, bytes):
-            path.write_bytes(content)
-        else:
-            content.save(path)
-        return read_path(path)
+        return read_saved(tmp_path / name, content)
 
     return read
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,26 @@ from graphkb.query.hybrid import hybrid_context
 from graphkb.search import join
 from graphkb.search.hybrid import Nearest, RankedUnit, Retrieval, retrieve
 from graphkb.search.join import retrieve_all, search_widely
-from graphkb.search.refer import refers_back
-from graphkb.search.rewrite import stand_alone, widen
+from graphkb.search.refer import Turns, refers_back
+from graphkb.search.rewrite import Wordings, stand_alone, widen
 from graphkb.search.snapshot import Snapshot
 from graphkb.types import Via
 
 TURNS = [("What does Ada Lin lead?", "Ada Lin leads the Osprey project at Bluestone.")]
 ZH_TURNS = [("青石公司是谁创办的？", "青石公司由沈若衡创办。")]
+
+
+@pytest.fixture
+def model_says(
+    collection: Snapshot, server: ModelServer, model: Model
+) -> Callable[[str, str, Turns], Wordings]:
+    """What comes of a question after a conversation where the model replies so."""
+
+    def reworded(reply: str, text: str, turns: Turns) -> Wordings:
+        server.play = lambda body: said(reply)
+        return stand_alone(collection, model, text, turns)
+
+    return reworded
 
 
 def texts_of(snapshot: Snapshot, *texts: str) -> list[str]:
@@ -170,15 +184,12 @@ ZH_STANDS = "云账系统的退款几天到账？"
     ],
 )
 def test_a_rewriting_that_is_no_wording_of_the_question_is_not_used(
-    collection: Snapshot,
-    server: ModelServer,
-    model: Model,
+    model_says: Callable[[str, str, Turns], Wordings],
     text: str,
     turns: list[tuple[str, str]],
     reply: str,
 ) -> None:
-    server.play = lambda body: said(reply)
-    reworded = stand_alone(collection, model, text, turns)
+    reworded = model_says(reply, text, turns)
     assert reworded.texts == (text,)
     (warning,) = reworded.warnings
     assert "was not used" in warning
@@ -194,21 +205,17 @@ def test_a_rewriting_that_is_no_wording_of_the_question_is_not_used(
     ],
 )
 def test_names_are_added_where_the_rewriting_is_of_no_use(
-    collection: Snapshot,
-    server: ModelServer,
-    model: Model,
+    model_says: Callable[[str, str, Turns], Wordings],
     text: str,
     turns: list[tuple[str, str]],
     reply: str,
     name: str,
 ) -> None:
-    server.play = lambda body: said(reply)
-    reworded = stand_alone(collection, model, text, turns)
+    reworded = model_says(reply, text, turns)
     assert reworded.texts[0].startswith(text)
     assert name in reworded.texts[0]
     assert "was not used" in reworded.warnings[0]
-    server.play = lambda body: said(text)
-    again = stand_alone(collection, model, text, [*turns, ("ok", "well")])
+    again = model_says(text, text, [*turns, ("ok", "well")])
     assert name in again.texts[0]
     assert again.warnings == ()
 
@@ -221,15 +228,12 @@ def test_names_are_added_where_the_rewriting_is_of_no_use(
     ],
 )
 def test_a_rewriting_in_other_words_is_searched_with_the_question(
-    collection: Snapshot,
-    server: ModelServer,
-    model: Model,
+    model_says: Callable[[str, str, Turns], Wordings],
     text: str,
     turns: list[tuple[str, str]],
     reply: str,
 ) -> None:
-    server.play = lambda body: said(reply)
-    reworded = stand_alone(collection, model, text, turns)
+    reworded = model_says(reply, text, turns)
     assert reworded.texts == (f"{text} {reply}",)
     assert reworded.warnings == ()
 
@@ -248,16 +252,13 @@ def test_a_rewriting_in_other_words_is_searched_with_the_question(
     ],
 )
 def test_a_rewriting_that_keeps_the_question_is_used(
-    collection: Snapshot,
-    server: ModelServer,
-    model: Model,
+    model_says: Callable[[str, str, Turns], Wordings],
     text: str,
     turns: list[tuple[str, str]],
     reply: str,
     taken: str | None,
 ) -> None:
-    server.play = lambda body: said(reply)
-    reworded = stand_alone(collection, model, text, turns)
+    reworded = model_says(reply, text, turns)
     assert reworded.texts == (taken or reply,)
     assert reworded.warnings == ()
 

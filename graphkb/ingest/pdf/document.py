@@ -41,7 +41,6 @@ class Pages:
     scanned: list[int] = field(default_factory=list)
     garbled: list[int] = field(default_factory=list)
     damaged: list[int] = field(default_factory=list)
-    blank: list[int] = field(default_factory=list)
     confidence: dict[int, float] = field(default_factory=dict)
     unsure: dict[int, int] = field(default_factory=dict)
     furniture: list[str] = field(default_factory=list)
@@ -100,8 +99,6 @@ def _note(pages: Pages, layout: PageLayout, number: int) -> None:
         pages.scanned.append(number)
     elif layout.problem == "garbled":
         pages.garbled.append(number)
-    elif not layout.zones and number not in pages.damaged:
-        pages.blank.append(number)
     if layout.confidence is not None:
         pages.confidence[number] = layout.confidence
     if layout.n_unsure:

@@ -9,8 +9,9 @@ from graphkb.errors import InputError
 from graphkb.ingest.decode import clean_text
 from graphkb.ingest.readers.docx_body import Body, Text
 from graphkb.ingest.readers.docx_inline import read_inline
-from graphkb.ingest.readers.office import Element, OfficePackage, child, own_title
-from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date
+from graphkb.ingest.readers.office import Element, OfficePackage, child
+from graphkb.ingest.readers.office_record import office_reading
+from graphkb.ingest.records import FileReading, SourceFile
 from graphkb.settings_input import Input
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -43,16 +44,7 @@ def read_docx(source: SourceFile, data: bytes, options: Input) -> FileReading:
     except RecursionError:
         raise InputError("nested too deeply; flatten the document") from None
     text = "\n\n".join(part for part in ("\n".join(header), text, "\n".join(footer)) if part)
-    metadata = dict(package.properties)
-    record = Record(
-        own_id=None,
-        title=own_title(metadata) or clean_text(_title(blocks))[0] or source.stem,
-        text=clean_text(text)[0],
-        media_type=MEDIA_TYPE,
-        metadata=metadata,
-        creation_date=creation_date(metadata),
-    )
-    return FileReading((record,), (), tuple(f"{source.path}: {note}" for note in package.notes))
+    return office_reading(source, package, clean_text(text)[0], MEDIA_TYPE, title=_title(blocks))
 
 
 def joined(blocks: Iterable[Text]) -> str:

@@ -28,8 +28,9 @@ _LABELS = {
 # Signatures and wrappings of mail programs: nobody reads them.
 _LEFT_OUT = frozenset(
     ["application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature",
-     "application/pgp-keys", "text/calendar", "message/delivery-status", "application/ms-tnef"]
+     "application/pgp-keys", "text/calendar", "message/delivery-status"]
 )  # fmt: skip
+_TNEF = "application/ms-tnef"
 _ENCRYPTED = frozenset(
     ["multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"]
 )
@@ -143,6 +144,11 @@ class _Parts:
                 self.walk(one)
         elif kind in _ENCRYPTED:
             self.notes.append("an encrypted part of it is left out")
+        elif kind == _TNEF:
+            self.notes.append(
+                "attachments in Outlook's own format (winmail.dat) are left out; have it sent again "
+                "as plain text or HTML"
+            )
         elif kind not in _LEFT_OUT:
             self._leaf(part, kind)
 

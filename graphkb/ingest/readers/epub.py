@@ -55,7 +55,7 @@ def read_epub(source: SourceFile, data: bytes, options: Input) -> FileReading:
     Raises InputError for books with copy protection and for damaged ones.
     """
     book = _Book(data)
-    notes: list[str] = []
+    notes = [f"{source.path}: {note}" for note in book.notes]
     chapters: list[str] = []
     for path in book.spine():
         try:
@@ -106,10 +106,12 @@ def _shifted(text: str, by: int) -> str:
 class _Book:
     """The package: its parts by path, what is in it in which order, and the chapters' titles.
 
-    ``titles``: the title and depth (from 1) of a part in the table of contents.
+    ``titles``: the title and depth (from 1) of a part in the table of contents; ``notes``: why
+    there are none where that cannot be read.
     """
 
     def __init__(self, data: bytes) -> None:
+        self.notes: list[str] = []
         self._archive = open_zip(data)
         self._infos = {info.filename: info for info in self._archive.infolist()}
         self._refuse_protected()
@@ -173,7 +175,8 @@ class _Book:
     ) -> Iterator[tuple[str, tuple[str, int]]]:
         try:
             root = self._xml(path)
-        except InputError:
+        except InputError as error:
+            self.notes.append(f"chapters have no titles of its table of contents: {error}")
             return
         if target == "a":
             root = next(_all(root, "nav"), root)

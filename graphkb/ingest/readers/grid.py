@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from graphkb.text.table_rows import is_number
+
 Row = Sequence[str | None]
 """Cells of a row; None is a cell that the merged cell to its left covers."""
 
-_NUMBER = re.compile(r"[-+(−]?\s*[$¥￥€£]?\s*\d[\d.,\s]*(?:%|[eE][-+]?\d+)?\s*\)?")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _CLOSED = re.compile(r"[。！？!?；;，,：:、.]$")
 _DEEPEST_HEADER = 3
@@ -29,13 +30,13 @@ def cell_text(lines: Iterable[str]) -> str:
     return text
 
 
-def is_number(text: str) -> bool:
-    """True for a number as shown, with sign, currency, separators or percent.
+def is_value(cell: str) -> bool:
+    """True for numbers that name no column; years do.
 
-    >>> [is_number(text) for text in ("1,234.5", "-3%", "¥49", "2024年", "A4")]
-    [True, True, True, False, False]
+    >>> is_value("49"), is_value("2024"), is_value("Q1")
+    (True, False, False)
     """
-    return _NUMBER.fullmatch(text.strip()) is not None
+    return is_number(cell) and not _YEAR.fullmatch(cell.strip())
 
 
 def grid_markdown(rows: Sequence[Row], names: Sequence[str] = (), n_header: int = 0) -> str:
@@ -123,17 +124,12 @@ def _names_columns(upper: Row, lower: Row) -> bool:
             end += 1
         below = [cell for cell in lower[at:end] if cell is not None]
         if end - at > 1:
-            if not all(below) or len(set(below)) < 2 or any(_is_value(cell) for cell in below):
+            if not all(below) or len(set(below)) < 2 or any(map(is_value, below)):
                 return False
         elif upper[at] and lower[at] and upper[at] != lower[at]:
             return False
         at = end
     return True
-
-
-def _is_value(cell: str) -> bool:
-    """True for numbers that name no column; years do."""
-    return is_number(cell) and not _YEAR.fullmatch(cell)
 
 
 def _filled(row: Row) -> list[str]:

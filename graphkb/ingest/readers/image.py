@@ -18,6 +18,7 @@ from graphkb.ingest.pdf.page import PageLayout, lay_out
 from graphkb.ingest.pdf.shapes import Box
 from graphkb.ingest.records import FileReading, Record, SourceFile, is_blank, report_page
 from graphkb.settings_input import Input
+from graphkb.types import Refused
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -51,9 +52,8 @@ def read_image(source: SourceFile, data: bytes, options: Input) -> FileReading:
         with _quiet(), Image.open(io.BytesIO(data), formats=_FORMATS) as image:
             _check_size(image)
             media_type = _MEDIA_TYPES[image.format or "PNG"]
-            n_frames = min(getattr(image, "n_frames", 1), _MOST_FRAMES)
-            if media_type != "image/tiff":
-                n_frames = 1
+            n_all = getattr(image, "n_frames", 1) if media_type == "image/tiff" else 1
+            n_frames = min(n_all, _MOST_FRAMES)
             pages = Pages()
             layouts = []
             for number in range(n_frames):
@@ -77,7 +77,12 @@ def read_image(source: SourceFile, data: bytes, options: Input) -> FileReading:
     )
     unsure = any(c < _UNSURE for c in pages.confidence.values()) or bool(pages.unsure)
     note = f"{source.path}: OCR is unsure of this image; check its text"
-    return FileReading((record,), (), (note,) if unsure else ())
+    rest = Refused(
+        f"{source.path}, page {n_frames + 1:,}",
+        f"{n_all - n_frames:,} pages from here on are left out: more than {_MOST_FRAMES:,}; "
+        "split the file",
+    )
+    return FileReading((record,), (rest,) if n_all > n_frames else (), (note,) if unsure else ())
 
 
 @contextlib.contextmanager

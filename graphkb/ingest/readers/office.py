@@ -270,17 +270,3 @@ def choices(node: Element) -> Iterator[Element]:
         taken = next((branch for branch in branches if len(branch)), None)
         if taken is not None:
             yield from choices(taken)
-
-
-_GENERIC_TITLE = re.compile(
-    r"(?:microsoft (?:word|powerpoint|excel)\b.*|untitled.*|(?:document|presentation|book) ?\d*|"
-    r"powerpoint (?:presentation|演示文稿)|(?:无标题|未命名).*|幻灯片 ?\d+|slide ?\d+|"
-    r"(?:文档|演示文稿|工作簿) ?\d*)",
-    re.IGNORECASE,
-)
-
-
-def own_title(properties: dict[str, Any]) -> str:
-    """Takes the title out of the properties; empty where it is a program's stopgap."""
-    title = str(properties.pop("title", ""))
-    return "" if _GENERIC_TITLE.fullmatch(title) else title

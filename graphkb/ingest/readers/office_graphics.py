@@ -17,7 +17,7 @@ def graphic_markdown(package: OfficePackage, part: str, node: Element) -> str:
     root = package.optional(link.target) if link else None
     if root is None:
         return ""
-    return chart_markdown(root) if is_chart else diagram_markdown(root)
+    return chart_markdown(root, package.notes) if is_chart else diagram_markdown(root)
 
 
 def drawing_text(node: Element | None) -> list[str]:
@@ -33,10 +33,11 @@ def drawing_text(node: Element | None) -> list[str]:
     return [line for line in lines if line]
 
 
-def chart_markdown(root: Element) -> str:
+def chart_markdown(root: Element, notes: list[str]) -> str:
     """The chart's title, then categories by series as a table; a scatter chart's x as categories.
 
-    Values have the number format the chart keeps for them.
+    Values have the number format the chart keeps for them. Points beyond the first 2,000 are left
+    out, which is added to ``notes``.
     """
     plot = child(root, "c:chart", "c:plotArea")
     title = cell_text(drawing_text(child(root, "c:chart", "c:title")))
@@ -50,6 +51,11 @@ def chart_markdown(root: Element) -> str:
         labels = {**(_points(child(one, "c:cat")) or _points(child(one, "c:xVal"))), **labels}
         columns.append(_points(child(one, "c:val")) or _points(child(one, "c:yVal")))
     places = sorted({place for column in [labels, *columns] for place in column})
+    if len(places) > _MOST_POINTS:
+        notes.append(
+            f"{len(places) - _MOST_POINTS:,} points of a chart are left out: more than "
+            f"{_MOST_POINTS:,}"
+        )
     rows: list[list[str]] = [["", *names]]
     for place in places[:_MOST_POINTS]:
         rows.append([labels.get(place, ""), *(column.get(place, "") for column in columns)])

@@ -208,6 +208,8 @@ def _notes(pages: Pages, total: int, options: Input) -> list[str]:
         f"left out {text[:_LONGEST_SHOWN]!r} on {_numbers(numbers)}"
         for text, numbers in list(pages.left_out.items())[:_SHOWN]
     ]
+    if len(pages.left_out) > _SHOWN:
+        notes.append(f"left out {len(pages.left_out) - _SHOWN} more hidden or slanted texts")
     return notes
 
 

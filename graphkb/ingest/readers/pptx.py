@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from graphkb.errors import InputError
 from graphkb.ingest.decode import clean_text
-from graphkb.ingest.readers.office import Element, OfficePackage, child, children, own_title
+from graphkb.ingest.readers.office import OfficePackage, child, children
+from graphkb.ingest.readers.office_record import office_reading
 from graphkb.ingest.readers.pptx_slide import read_slide
-from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date
+from graphkb.ingest.records import FileReading, SourceFile
 from graphkb.settings_input import Input
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
@@ -28,6 +29,8 @@ def read_pptx(source: SourceFile, data: bytes, options: Input) -> FileReading:
         starts.append(len(text))
         root = package.optional(part)
         if root is None:
+            if package.member(part) is None:
+                package.notes.append(f"left out: slide {page} is missing in it")
             continue
         if root.get("show") in {"0", "false"}:
             hidden.append(page)
@@ -41,24 +44,16 @@ def read_pptx(source: SourceFile, data: bytes, options: Input) -> FileReading:
         shown = clean_text("\n\n".join(blocks))[0]
         if shown:
             text += f"{shown}\n\n"
-    metadata = dict(package.properties)
-    record = Record(
-        own_id=None,
-        title=own_title(metadata) or clean_text(title)[0] or source.stem,
-        text=text,
-        media_type=MEDIA_TYPE,
-        metadata=metadata,
-        creation_date=creation_date(metadata),
-        page_starts=tuple(starts),
-    )
-    notes = list(package.notes)
     if hidden:
-        notes.append(f"hidden slides are read too: {', '.join(map(str, hidden))}")
-    return FileReading((record,), (), tuple(f"{source.path}: {note}" for note in notes))
+        package.notes.append(f"hidden slides are read too: {', '.join(map(str, hidden))}")
+    return office_reading(source, package, text, MEDIA_TYPE, title=title, page_starts=starts)
 
 
 def _slide_parts(package: OfficePackage) -> list[str]:
-    slides: Element | None = child(package.root(package.main), "p:sldIdLst")
+    """The slides' parts in their order; empty for a slide whose link is missing."""
     links = package.relationships(package.main)
-    names = [node.get("r:id", "") for node in children(slides)]
-    return [links[name].target for name in names if name in links]
+    found = (
+        links.get(node.get("r:id", ""))
+        for node in children(child(package.root(package.main), "p:sldIdLst"))
+    )
+    return [link.target if link else "" for link in found]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator
 from statistics import mode
 
 from graphkb.errors import InputError
 from graphkb.ingest.decode import decode_bytes
-from graphkb.ingest.readers.grid import is_number
+from graphkb.ingest.readers.grid import is_value
 from graphkb.ingest.readers.rows import find_key, missing_text, row_record, table_record
 from graphkb.ingest.records import FileReading, Record, SourceFile
 from graphkb.settings_input import Input
@@ -17,7 +16,6 @@ from graphkb.types import Refused
 
 _DELIMITERS = ",\t;|"
 _NOTED_ROWS = 5
-_YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def read_table(source: SourceFile, data: bytes, options: Input) -> FileReading:
@@ -71,7 +69,7 @@ def _whole_table(
 ) -> Record:
     """The file as one table; a first row that holds numbers other than years is data."""
     width = max(len(row) for row in [first, *rows])
-    if any(is_number(cell) and not _YEAR.fullmatch(cell.strip()) for cell in first):
+    if any(map(is_value, first)):
         rows, columns = [first, *rows], []
     columns = columns + [f"column {place}" for place in range(len(columns) + 1, width + 1)]
     return table_record(columns, rows, source, media_type)

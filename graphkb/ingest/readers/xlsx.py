@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from graphkb.errors import InputError
 from graphkb.ingest.decode import clean_text
 from graphkb.ingest.readers.grid import cell_text
-from graphkb.ingest.readers.office import OfficePackage, child, children, number, own_title
+from graphkb.ingest.readers.office import OfficePackage, child, children, number
 from graphkb.ingest.readers.office_graphics import drawing_text
+from graphkb.ingest.readers.office_record import office_reading
 from graphkb.ingest.readers.xlsx_cells import Sheet, Workbook
 from graphkb.ingest.readers.xlsx_tables import sheet_blocks
-from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date
+from graphkb.ingest.records import FileReading, SourceFile
 from graphkb.settings_input import Input
 from graphkb.types import Refused
 
@@ -51,21 +52,9 @@ def read_xlsx(source: SourceFile, data: bytes, options: Input) -> FileReading:
                 hidden.append(sheet.name)
     if refused and not text:
         return FileReading((), tuple(refused))
-    metadata = dict(package.properties)
-    record = Record(
-        own_id=None,
-        title=own_title(metadata) or source.stem,
-        text=text,
-        media_type=MEDIA_TYPE,
-        metadata=metadata,
-        creation_date=creation_date(metadata),
-        page_starts=tuple(starts),
-    )
-    notes = list(package.notes)
     if hidden:
-        notes.append(f"hidden sheets are read too: {', '.join(hidden)}")
-    lines = tuple(f"{source.path}: {note}" for note in notes)
-    return FileReading((record,), tuple(refused), lines)
+        package.notes.append(f"hidden sheets are read too: {', '.join(hidden)}")
+    return office_reading(source, package, text, MEDIA_TYPE, page_starts=starts, refused=refused)
 
 
 def _drawn(package: OfficePackage, sheet: Sheet) -> Iterator[str]:

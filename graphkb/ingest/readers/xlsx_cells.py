@@ -67,10 +67,10 @@ class Workbook:
         self._from_1904 = properties is not None and properties.get("date1904") in {"1", "true"}
         links = package.relationships(package.main)
         self.sheets = [
-            Sheet(" ".join(node.get("name", "").split()), links[name].target,
+            Sheet(" ".join(node.get("name", "").split()), link.target if link else "",
                   node.get("state", "visible") != "visible")
             for node in children(child(root, "s:sheets"))
-            if (name := node.get("r:id", "")) in links and links[name].kind == "worksheet"
+            if (link := links.get(node.get("r:id", ""))) is None or link.kind == "worksheet"
         ]  # fmt: skip
         kinds = {link.kind: link.target for link in links.values()}
         self._strings = self._shared_strings(kinds.get("sharedStrings"))
@@ -110,7 +110,8 @@ class Workbook:
         """Elements of these tags as they end, prefixed within, and then forgotten."""
         info = self._package.member(part)
         if info is None:
-            raise InputError(f"damaged: {part} in it is missing; save or download it again")
+            named = part or "its part"
+            raise InputError(f"damaged: {named} in it is missing; save or download it again")
         names: dict[str, str] = {}
         open_nodes: list[Element] = []
         try:

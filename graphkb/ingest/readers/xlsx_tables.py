@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graphkb.ingest.readers.grid import Row, cell_text, grid_markdown, is_number
+from graphkb.ingest.readers.grid import Row, cell_text, grid_markdown
 from graphkb.ingest.readers.xlsx_cells import Cells
+from graphkb.text.table_rows import is_number
 
 _TALLEST_MERGE = 5_000
 _WIDEST_MERGE = 200

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkb.embed.onnx import model_length, onnx_file, tokenizer_file
+from graphkb.embed.onnx import OnnxModel, onnx_file
 from graphkb.errors import MissingExtraError, RerankError
 from graphkb.search.rerank import Reranking, Scores
 from graphkb.search.rerank.passages import Passages
@@ -20,9 +20,6 @@ from graphkb.settings import Rerank
 Logits = NDArray[np.float64]
 Predict = Callable[[str, Sequence[str]], Logits]
 """A question and texts to one score each, from 0 to 1."""
-
-_TOKENIZER = "tokenizer.json"
-_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 class CrossEncoderReranker:
@@ -58,9 +55,7 @@ class CrossEncoderReranker:
         scores = np.concatenate(parts)
         found = {n: float(score) for n, score in enumerate(scores) if np.isfinite(score)}
         if texts and not found:
-            raise RerankError(
-                f"rerank.model: {self._options.model} gives no score that is a number"
-            )
+            raise _problem(f"{self._options.model} gives no score that is a number")
         detail = f"{len(found)} of {len(texts)} text units scored by {self._options.model}"
         return Scores(found, detail)
 
@@ -71,52 +66,25 @@ class CrossEncoderReranker:
             return _onnx_predict(onnx)
         named_as_path = name.endswith(".onnx") or name.startswith(("/", ".", "~"))
         if named_as_path and not given.exists():
-            raise RerankError(f"rerank.model: {given} does not exist; check the path")
+            raise _problem(f"{given} does not exist; check the path")
         return _sentence_transformers_predict(str(given) if given.is_dir() else name)
 
 
 def _onnx_predict(path: Path) -> Predict:
     try:
-        import onnxruntime
-        from tokenizers import Tokenizer
+        model = OnnxModel(path, _problem, "is no cross-encoder")
     except ImportError:
         raise MissingExtraError("rerank.method cross_encoder with an ONNX file", "rerank") from None
-    vocabulary = tokenizer_file(path)
-    if vocabulary is None:
-        raise RerankError(f"rerank.model: {path.parent / _TOKENIZER} is missing; put it there")
-    try:
-        tokenizer = Tokenizer.from_file(str(vocabulary))
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    except Exception as error:  # both libraries raise bare exceptions of their own
-        raise RerankError(f"rerank.model: {path} cannot be loaded ({_said(error)})") from error
-    tokenizer.enable_truncation(
-        model_length(tokenizer, vocabulary.parent), strategy="longest_first"
-    )
-    if tokenizer.padding is None:
-        tokenizer.enable_padding()
-    wanted = [node.name for node in session.get_inputs()]
-    if unknown := [name for name in wanted if name not in _INPUTS]:
-        raise RerankError(f"rerank.model: {path} is no cross-encoder: it reads {unknown[0]!r}")
 
     def predict(question: str, texts: Sequence[str]) -> Logits:
-        try:
-            encodings = tokenizer.encode_batch([(question, text) for text in texts])
-            fields = {
-                "input_ids": [encoding.ids for encoding in encodings],
-                "attention_mask": [encoding.attention_mask for encoding in encodings],
-                "token_type_ids": [encoding.type_ids for encoding in encodings],
-            }
-            feed = {name: np.array(fields[name], np.int64) for name in wanted}
-            logits = np.asarray(session.run(None, feed)[0], np.float64)
-        except Exception as error:  # both libraries raise bare exceptions of their own
-            raise RerankError(f"rerank.model: {path} cannot score ({_said(error)})") from error
-        return _sigmoid(_one_each(logits, len(texts), path))
+        outputs, _ = model.run([(question, text) for text in texts])
+        return _sigmoid(_one_each(np.asarray(outputs[0], np.float64), len(texts), path))
 
     return predict
 
 
-def _said(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+def _problem(what: str) -> RerankError:
+    return RerankError(f"rerank.model: {what}")
 
 
 def _one_each(logits: Logits, texts: int, path: Path) -> Logits:
@@ -125,9 +93,7 @@ def _one_each(logits: Logits, texts: int, path: Path) -> Logits:
         return logits[:, 1] - logits[:, 0]
     if logits.shape in ((texts,), (texts, 1)):
         return logits.reshape(texts)
-    raise RerankError(
-        f"rerank.model: {path} is no cross-encoder: {texts} texts give the shape {logits.shape}"
-    )
+    raise _problem(f"{path} is no cross-encoder: {texts} texts give the shape {logits.shape}")
 
 
 def _sigmoid(logits: Logits) -> Logits:
@@ -146,14 +112,15 @@ def _sentence_transformers_predict(name: str) -> Predict:
     try:
         model = CrossEncoder(name, activation_fn=Sigmoid())
     except (OSError, ValueError, RuntimeError) as error:
-        raise RerankError(f"rerank.model: {name!r} cannot be loaded ({_said(error)})") from error
+        said = " ".join(str(error).split())[:200]
+        raise _problem(f"{name!r} cannot be loaded ({said})") from error
 
     def predict(question: str, texts: Sequence[str]) -> Logits:
         pairs = [(question, text) for text in texts]
         given: Any = model.predict(pairs, batch_size=len(pairs), show_progress_bar=False)
         scores = np.asarray(given, np.float64)
         if scores.shape != (len(texts),):
-            raise RerankError(f"rerank.model: {name!r} is no cross-encoder with one score a text")
+            raise _problem(f"{name!r} is no cross-encoder with one score a text")
         return scores
 
     return predict
