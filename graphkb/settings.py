@@ -51,7 +51,7 @@ class LanguageModel(Section):
     )
     budget_usd: float = Field(0, ge=0, description="most a run may cost by prices; 0: no limit")
     budget_tokens: int = Field(0, ge=0, description="most tokens a run may use; 0: no limit")
-    prices: dict[str, list[float]] = Field(
+    prices: dict[str, list[Annotated[float, Field(ge=0)]]] = Field(
         {}, description="USD per million tokens by model: [prompt, reply]; adds to the known ones"
     )
     extra_body: dict[str, Any] = Field({}, description="more fields of each request, as is")

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from law import committed, differences
 
 import graphkb
+from graphkb.ingest.records import FileReading, SourceFile
+from graphkb.types import Refused
 
 # 25 in CI; GRAPHKB_LAW_EXAMPLES=500 for the bar of DESIGN 12.
 EXAMPLES = int(os.environ.get("GRAPHKB_LAW_EXAMPLES", "25"))
@@ -218,6 +220,27 @@ def test_a_copy_that_takes_the_place_of_its_original_has_its_own_text(tmp_path: 
     text = "\n".join(CHINESE[:5])
     files = {"a.txt": text, "b.txt": text.replace("\n", "   \n"), "c.txt": ENGLISH[0]}
     same_as_from_scratch(tmp_path, files, {name: files[name] for name in ("b.txt", "c.txt")})
+
+
+def test_a_copy_that_cannot_be_read_when_its_original_goes_is_told_of_and_read_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def given_up(sources: list[SourceFile], *rest: object, **more: object) -> list[FileReading]:
+        return [FileReading(refused=(Refused(s.path, "no time 超时"),)) for s in sources]
+
+    (tmp_path / "input").mkdir()
+    text = "\n".join([*CHINESE[:3], *ENGLISH[:2]])
+    files = {"a.txt": text, "b.txt": text.replace("\n", "   \n"), "c.txt": ENGLISH[3]}
+    index(tmp_path, files)
+    left = {name: files[name] for name in ("b.txt", "c.txt")}
+    put(tmp_path, left)
+    with graphkb.open(tmp_path, SETTINGS) as project:
+        with monkeypatch.context() as patched:
+            patched.setattr("graphkb.ingest.isolate.read_files", given_up)
+            assert project.index().refused == (Refused("b.txt", "no time 超时"),)
+        assert set(project.table("documents")["path"]) == {"c.txt"}
+        assert project.index().refused == ()
+        assert set(project.table("documents")["path"]) == set(left)
 
 
 def test_what_could_not_be_read_is_part_of_the_version(tmp_path: Path) -> None:

@@ -80,5 +80,9 @@ def test_a_project_says_it_in_python_and_after_indexing(project: Path) -> None:
         assert kb.status()["unit_sizes"] == result.unit_sizes
         again = kb.index()
         assert again.unit_sizes == result.unit_sizes
+        (project / "input" / file.name).write_text("word " * 100, "utf8")
+        assert kb.index().unit_sizes["cut"] == 0
+    with graphkb.open(project, [*options, "chunks.size=102"]) as kb:
+        assert kb.index().unit_sizes["cut"] == 1
     shown = CliRunner().invoke(main, ["status", "--root", str(project)])
     assert "units      median" in shown.stdout

@@ -32,6 +32,14 @@ def everything(root: Path) -> str:
     return "".join(str(frame.to_dicts()) for frame in committed(root).values())
 
 
+def index_with_more(root: Path, server: ModelServer) -> None:
+    """The small project with one document more, indexed with the model."""
+    small.make(root)
+    (root / "input" / "more.md").write_text(MORE, "utf-8")
+    with Project(root, own(server)) as project:
+        project.index()
+
+
 @pytest.mark.parametrize(("name", "fact"), [("公司.md", "陈明"), ("osprey.md", "Ada Lin")])
 def test_a_deleted_document_takes_its_facts_with_it_while_the_key_is_wrong(
     tmp_path: Path, name: str, fact: str
@@ -50,13 +58,8 @@ def test_a_deleted_document_takes_its_facts_with_it_while_the_key_is_wrong(
 
 
 def test_reports_that_must_be_written_anew_are_quoted_and_asked_for_later(tmp_path: Path) -> None:
-    small.make(tmp_path)
-    (tmp_path / "input" / "more.md").write_text(
-        "# More\n\nAda Lin leads the valve team.\n", "utf-8"
-    )
     with model_server(FIXED) as server:
-        with Project(tmp_path, own(server)) as project:
-            project.index()
+        index_with_more(tmp_path, server)
         (tmp_path / "input" / "more.md").unlink()
         server.play = WRONG_KEY
         with Project(tmp_path, own(server)) as project:
@@ -71,26 +74,18 @@ def test_reports_that_must_be_written_anew_are_quoted_and_asked_for_later(tmp_pa
 
 
 def test_a_first_run_with_a_wrong_key_stops_with_nothing_committed(tmp_path: Path) -> None:
-    small.make(tmp_path)
-    fresh = tmp_path / "fresh"
-    (tmp_path / "input").rename(tmp_path / "kept")
-    fresh.mkdir()
-    (tmp_path / "kept").rename(fresh / "input")
-    with model_server(WRONG_KEY) as server, Project(fresh, own(server)) as project:
+    (tmp_path / "input").mkdir()
+    (tmp_path / "input" / "more.md").write_text(MORE, "utf-8")
+    with model_server(WRONG_KEY) as server, Project(tmp_path, own(server)) as project:
         with pytest.raises(ModelUnusableError, match="wrong key"):
             project.index()
         assert len(server.requests) == 1
-    assert not (fresh / "output" / "manifest.json").exists()
+    assert not (tmp_path / "output" / "manifest.json").exists()
 
 
 def test_remove_says_by_its_exit_code_that_reports_are_missing(tmp_path: Path) -> None:
-    small.make(tmp_path)
-    (tmp_path / "input" / "more.md").write_text(
-        "# More\n\nAda Lin leads the valve team.\n", "utf-8"
-    )
     with model_server(FIXED) as server:
-        with Project(tmp_path, own(server)) as project:
-            project.index()
+        index_with_more(tmp_path, server)
         server.play = WRONG_KEY
         sets = [part for option in own(server) for part in ("--set", option)]
         done = CliRunner().invoke(main, ["remove", "-r", str(tmp_path), *sets, "more.md"])

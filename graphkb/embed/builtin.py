@@ -19,8 +19,7 @@ from graphkb.errors import EmbeddingError
 DIMENSION = 384
 _THREADS = 4
 # How often an idle thread looks for work before it sleeps. The default of GNU OpenMP, 300,000,
-# is milliseconds at each of a hundred barriers where other programs hold the processors: a
-# question costs 250 ms of processor time there, and 50 ms with this.
+# is milliseconds at each of a hundred barriers where other programs hold the processors.
 _SPINS = 2_000
 # Questions whose vectors are kept: 1.5 kB each.
 _KEPT_QUESTIONS = 1_000

@@ -69,6 +69,7 @@ def resolve_entities(
     numbers are given by the store and kept.
     """
     said = TABLES["entity_evidence"].empty() if entity_evidence is None else entity_evidence
+    exact = pl.Series("name", dtype=pl.String) if exact is None else exact
     decided = Decided() if decisions is None else read_decisions(decisions)
     ordinary = ordinary_names(mention_evidence, text_units)
     whole = cut_short(mention_evidence, text_units)
@@ -84,21 +85,16 @@ def resolve_entities(
         .with_columns(pl.col("subject", "object").replace(whole))
     )
     said = said.filter(~pl.col("name").is_in(ordinary)).with_columns(pl.col("name").replace(whole))
-    names = _names(mention_evidence, relationship_evidence, claim_evidence)
-    if exact is not None and exact.len():
-        names = _kept_apart(names, exact)
+    names = _kept_apart(_names(mention_evidence, relationship_evidence, claim_evidence), exact)
     names = with_new_titles(names, decided)
     key_of = dict(names.select("name", "key").iter_rows())
     sets = join_by_rules(key_of, mention_evidence, decided)
     names = _with_roots(names, sets)
     if judged is not None:
-        typed = _with_types(names, mention_evidence)
-        evidence = mention_evidence
-        if exact is not None and exact.len():
-            second = evidence.filter(pl.col("alias_of").is_in(exact.implode()))["name"]
-            is_prose = ~pl.col("name").is_in(pl.concat([exact, second]).implode())
-            typed, evidence = typed.filter(is_prose), evidence.filter(is_prose)
-        join_judged(sets, typed, evidence, said, text_units, decided, judged)
+        is_prose = _is_of_prose(mention_evidence, exact)
+        typed = _with_types(names, mention_evidence).filter(is_prose)
+        in_prose = mention_evidence.filter(is_prose)
+        join_judged(sets, typed, in_prose, said, text_units, decided, judged)
         names = _with_roots(names, sets)
     unique = names["root"].unique().sort().to_list()
     ids = [content_hash("entity", key) for key in unique]
@@ -150,6 +146,12 @@ def _kept_apart(names: pl.DataFrame, exact: pl.Series) -> pl.DataFrame:
     is_exact = pl.col("name").is_in(exact.implode())
     several = is_exact & (is_exact.sum().over("key") > 1)
     return names.with_columns(key=pl.when(several).then("name").otherwise("key"))
+
+
+def _is_of_prose(mentions: pl.DataFrame, exact: pl.Series) -> pl.Expr:
+    """Whether a name is neither one of ``exact`` nor a second name of one: those are not judged."""
+    second = mentions.filter(pl.col("alias_of").is_in(exact.implode()))["name"]
+    return ~pl.col("name").is_in(pl.concat([exact, second]).implode())
 
 
 def _with_roots(names: pl.DataFrame, sets: NameSets) -> pl.DataFrame:

@@ -45,15 +45,19 @@ _MARKED_UP = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype
 _MOST_CONTROLS = 0.05
 
 
-def read_data(source: SourceFile, data: bytes, options: Input) -> FileReading:
+def read_data(
+    source: SourceFile, data: bytes, options: Input, reader: Reader | None = None
+) -> FileReading:
     """The documents of a file's bytes. Never raises for bad ones: they are in ``refused``.
 
+    ``reader`` is the one that :func:`find_reader` has named, where it was asked before.
     An empty ``__init__.py`` is as it should be, and gives nothing.
     """
     if source.path.rpartition("/")[2] == "__init__.py" and not data.strip():
         return FileReading()
     try:
-        reading = find_reader(source, data)(source, data, options)
+        reader = reader or find_reader(source, data)
+        reading = reader(source, data, options)
     except InputError as error:
         return FileReading(refused=(Refused(source.path, str(error)),))
     if not reading.refused and all(is_blank(record.text) for record in reading.records):

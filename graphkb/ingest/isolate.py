@@ -98,11 +98,12 @@ def _read_here(source: SourceFile, options: Input) -> FileReading | None:
         data = read_bytes(source, options)
         if not data:
             return read_data(source, data, options)
-        if data.startswith(_PACKED) or find_reader(source, data) not in IN_PROCESS:
+        if data.startswith(_PACKED):
             return None
+        reader = find_reader(source, data)
     except InputError as error:
         return FileReading(refused=(Refused(source.path, str(error)),))
-    return read_data(source, data, options)
+    return read_data(source, data, options, reader) if reader in IN_PROCESS else None
 
 
 def _read_without_limits(source: SourceFile, options: Input) -> FileReading:

@@ -5,7 +5,6 @@ Everything that needs a model asks through :class:`Model`; nothing else knows of
 
 from __future__ import annotations
 
-import math
 import queue
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -187,8 +186,7 @@ def make_model(root: Path, options: LanguageModel, *, sends: bool = True) -> Mod
     ``sends`` nothing will be: then the key may be missing.
 
     Raises SettingsError when the settings cannot work (no URL, no such GGUF file, a key whose
-    variable is not set, a price that is none, a budget in USD for a model whose price is not
-    known).
+    variable is not set, a budget in USD for a model whose price is not known).
     """
     if not options.configured:
         return None
@@ -206,12 +204,6 @@ def make_model(root: Path, options: LanguageModel, *, sends: bool = True) -> Mod
 
 
 def _check_prices(options: LanguageModel) -> None:
-    for name, pair in options.prices.items():
-        if not all(math.isfinite(price) and price >= 0 for price in pair):
-            raise SettingsError(
-                f"llm.prices: {pair} for {name!r} is no price; write USD per million tokens of "
-                f"prompt and reply, for example {{{name}: [0.5, 1.5]}}"
-            )
     if not options.budget_usd or options.provider == "llama_cpp":
         return
     own = (options.extraction_model, options.report_model, options.answer_model)

@@ -47,7 +47,8 @@ class MapFile:
 
 @dataclass(frozen=True)
 class RepositoryMap:
-    """The map, most important file first. ``n_definitions`` and ``n_files`` count all there are."""
+    """The map, most important file first. ``n_definitions`` and ``n_files`` count all there are
+    below the paths."""
 
     files: tuple[MapFile, ...]
     n_tokens: int

@@ -12,7 +12,7 @@ from graphkb.explanation import Explanation, LegView, Link, Named, Word
 from graphkb.search.advice import advice_for
 from graphkb.search.assemble import assemble, capped
 from graphkb.search.dense import backgrounds, search_beside, search_dense
-from graphkb.search.fuse import adaptive_weights
+from graphkb.search.fuse import leg_weights
 from graphkb.search.graph import GraphRun
 from graphkb.search.hybrid import COMPARED, RankedUnit, Retrieval, Run, fused_units
 from graphkb.search.path import entity_titles, links_of, shortest_path
@@ -214,9 +214,9 @@ class _Look:
     def _legs(self) -> tuple[LegView, ...]:
         weights: Mapping[str, float] = {str(leg): w for leg, w in self.options.weights.items()}
         if not weights and "graph" in self.options.legs:
-            weights = adaptive_weights(self.walk.trust, self.walk.coverage)
+            weights = leg_weights(self.runs, self.walk.trust, self.walk.coverage)
         elif not weights:
-            weights = adaptive_weights(0.0, 1.0)
+            weights = leg_weights(self.runs, 0.0, 1.0)
         return tuple(self._leg(leg, weights.get(leg, 1.0)) for leg in self.options.legs)
 
     def _leg(self, leg: str, weight: float) -> LegView:

@@ -21,7 +21,7 @@ second passage is not best at naming the first.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -104,7 +104,7 @@ def fuse(
     filled = {leg: run for leg, run in runs.items() if run}
     parts = {leg: _parts(run, leg, method, k, adaptive) for leg, run in sorted(filled.items())}
     if weights is None:
-        weights = _in_place_of_dense(adaptive_weights(trust, coverage), parts)
+        weights = leg_weights(parts, trust, coverage)
     scores = _joined(parts, weights, documents)
     order = sorted(scores, key=lambda item: (-scores[item], item))
     if adaptive and len(parts) > 1:
@@ -122,11 +122,14 @@ def fuse(
     return [Fused(item, scores[item], via[item]) for item in order]
 
 
-def _in_place_of_dense(
-    weights: Mapping[str, float], parts: Mapping[str, Mapping[str, float]]
-) -> dict[str, float]:
-    """The weights where the lexical leg also has that of a dense leg that is not there."""
-    if "dense" in parts or "lexical" not in parts:
+def leg_weights(legs: Collection[str], trust: float, coverage: float) -> dict[str, float]:
+    """:func:`adaptive_weights` where only ``legs`` have hits: without a dense leg the lexical one
+    also has its weight."""
+    return _in_place_of_dense(adaptive_weights(trust, coverage), legs)
+
+
+def _in_place_of_dense(weights: Mapping[str, float], legs: Collection[str]) -> dict[str, float]:
+    if "dense" in legs or "lexical" not in legs:
         return dict(weights)
     return {**weights, "lexical": weights["lexical"] + weights["dense"]}
 

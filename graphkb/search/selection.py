@@ -65,10 +65,6 @@ class Selection:
             self._masks[key] = np.isin(unit_ids, wanted, assume_unique=True)
         return self._masks[key]
 
-    def keep(self, run: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
-        """The hits of a leg that are let through."""
-        return [hit for hit in run if hit[0] in self.unit_ids]
-
     def holds(self, unit_ids: Iterable[str]) -> bool:
         """Whether all that something rests on is let through."""
         return self.unit_ids.issuperset(unit_ids)

@@ -7,7 +7,7 @@ import polars as pl
 from graphkb.llm.prompt import Prompt
 from graphkb.settings import uses_model
 from graphkb.stages.graph import new_units
-from graphkb.store.lance import changed_groups
+from graphkb.store.changes import changed_groups
 from graphkb.tables import TABLES, content_hash
 from graphkb.work import Work
 

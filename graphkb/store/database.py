@@ -1,18 +1,24 @@
-"""The connection to LanceDB, without what a database in a folder has no use for."""
+"""The connection to LanceDB, without what a folder has no use for, and what goes wrong there."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from graphkb.errors import StoreError
 
 if TYPE_CHECKING:
     import lancedb
 
 _REST_CLIENT = "lance_namespace_urllib3_client"
+_RUST_PLACE = re.compile(r", /\S+\.rs:\d+")
 
 
 def connect(path: Path) -> lancedb.DBConnection:
@@ -43,3 +49,25 @@ def _import_lancedb() -> None:
     finally:
         if sys.modules.get(_REST_CLIENT) is package:
             del sys.modules[_REST_CLIENT]
+
+
+@contextmanager
+def explained(folder: Path, name: str) -> Iterator[None]:
+    """Turn what LanceDB raises into one line that names the table and the way out."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{folder / name}.lance: {_first_line(error)}; check space and permissions"
+        ) from error
+    except (RuntimeError, ValueError, KeyError) as error:
+        raise StoreError(
+            f"{folder / name}.lance: {_first_line(error)}; "
+            "run graphkb doctor --repair, or index with --rebuild"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    """What Lance says without the places in its source code."""
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return _RUST_PLACE.split(line)[0].replace("Wrapped error: ", "")[:300]

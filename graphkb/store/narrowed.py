@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from graphkb.store.lance import Store, quoted
+from graphkb.store.lance import Store
+from graphkb.store.tables import quoted
 
 Run = list[tuple[str, float]]
 
-# Up to so many ids are named to the store, which then looks at nothing else (10 ms for 1,000 and
-# 36 ms for 3,000 of 100,000 rows); above, more hits are fetched until enough of them are meant.
+# Up to so many ids are named to the store, which then looks at nothing else; its time grows with
+# them. Above, more hits are fetched until enough of them are meant.
 _MOST_NAMED = 1_000
 # Hits fetched beyond what the share of the units that are meant makes likely.
 _MARGIN = 1.5

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from graphkb.store.arrays import FOLDER as GRAPH
-from graphkb.store.lance import FOLDER as TABLES
+from graphkb.store.tables import FOLDER as TABLES
 from graphkb.store.versions import SNAPSHOTS
 
 

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from graphkb.errors import StoreError, UsageError
 from graphkb.store import versions
-from graphkb.store.lance import FOLDER
 from graphkb.store.links import link_folder, link_version
 from graphkb.store.manifest import (
     FILE_NAME,
@@ -28,6 +27,7 @@ from graphkb.store.manifest import (
     sync_folder,
     write_manifest,
 )
+from graphkb.store.tables import FOLDER
 from graphkb.tables import content_hash
 from graphkb.types import NamedSnapshot
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from graphkb.errors import StoreError, UsageError
 from graphkb.store.arrays import drop_arrays
-from graphkb.store.lance import FOLDER
 from graphkb.store.manifest import KEPT, Manifest, load_manifest, read_manifest
+from graphkb.store.tables import FOLDER
 
 SNAPSHOTS = "snapshots"
 KEEP_SECONDS = 3600

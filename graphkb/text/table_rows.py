@@ -56,7 +56,11 @@ def is_rule(line: str) -> bool:
 
 
 def has_rule(text: str) -> bool:
-    """Whether a table's header stands in the text."""
+    """Whether a table's header stands in the text.
+
+    >>> has_rule("| 套餐 |\\n|---|\\n| 专业版 |"), has_rule("| Pro |\\n| - Lite |"), has_rule("---")
+    (True, False, False)
+    """
     return any("|" in line and is_rule(line) for line in text.splitlines())
 
 

@@ -261,6 +261,8 @@ def test_a_model_is_asked_about_prose_and_not_about_code(tmp_path: Path) -> None
             "report.method=offline", "extract.method=llm", "resolve.method=llm",
         ]  # fmt: skip
         with graphkb.open(tmp_path, overrides) as project:
+            (planned,) = project.preview().calls
+            assert (planned.step, planned.calls) == ("extract", 1)
             project.index()
             extracted = project.status()["extracted"]
             titles = set(project.table("entities")["title"])

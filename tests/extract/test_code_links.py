@@ -131,6 +131,56 @@ def test_properties_supers_decorators_stars_and_reexports_of_python() -> None:
     }
 
 
+SUPERS = [
+    (
+        "A.java",
+        "class Other { void run() {} }\nclass Base { void run() {} }\nclass A extends Base {\n"
+        "  void go(Other parent, Other self) { super.run(); }\n"
+        "  void two(Other parent) { parent.run(); }\n  void three(Other self) { self.run(); }\n}\n",
+        {
+            ("A.java:A.go", "A.java:Base.run"),
+            ("A.java:A.two", "A.java:Other.run"),
+            ("A.java:A.three", "A.java:Other.run"),
+        },
+    ),
+    (
+        "a.php",
+        "<?php\nclass Base { function run() {} }\nclass 甲 extends Base {\n"
+        "  function go() { parent::run(); }\n  function two($parent) { $parent->run(); }\n}\n",
+        {("a.php:甲.go", "a.php:Base.run")},
+    ),
+    (
+        "a.cs",
+        "class Other { public void Run() {} }\nclass Base { public void Run() {} }\n"
+        "class A : Base {\n  void Go() { base.Run(); }\n"
+        "  void Two(Other parent) { parent.Run(); }\n}\n",
+        {("a.cs:A.Go", "a.cs:Base.Run"), ("a.cs:A.Two", "a.cs:Other.Run")},
+    ),
+    (
+        "p/a.py",
+        "class Base:\n    def run(self): ...\nclass A(Base):\n    def go(self):\n"
+        "        super().run()\n    def two(self, parent, base):\n        parent.run()\n"
+        "        base.run()\n",
+        {("p.a.A.go", "p.a.Base.run")},
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "wanted"), SUPERS, ids=[case[0] for case in SUPERS])
+def test_a_variable_named_like_another_languages_word_for_a_base_is_a_variable(
+    path: str, text: str, wanted: set[tuple[str, str]]
+) -> None:
+    assert edges({path: text}) == wanted
+
+
+def test_super_in_a_method_of_rust_is_the_module_above() -> None:
+    files = {
+        "src/lib.rs": "mod a;\npub fn help() {}\n",
+        "src/a.rs": "pub struct C;\nimpl C { fn go(&self) { super::help(); } }\n",
+    }
+    assert edges(files) == {("src/a.rs:C.go", "src/lib.rs:help")}
+
+
 def test_libraries_are_named_in_full_and_those_of_the_language_are_left_out() -> None:
     files = {"a/m.py": "import os, numpy as np\nfrom yaml import load\nclass X(np.ndarray): ...\n"}
     assert edges(files, "imports") == {("a.m", "numpy"), ("a.m", "yaml.load")}

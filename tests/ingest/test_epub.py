@@ -133,6 +133,16 @@ def test_a_missing_chapter_costs_itself():
     assert reading.notes == ("b.epub: a chapter is left out: OEBPS/c.xhtml is missing in it",)
 
 
+@pytest.mark.parametrize("words", ["Text.", "水表手册。"])
+def test_a_damaged_table_of_contents_costs_its_titles_and_is_noted(words):
+    reading = read("b.epub", book({"c.xhtml": f"<p>{words}</p>"}, "<navPoint>"))
+    assert only(reading).text == words
+    (note,) = reading.notes
+    assert note.startswith(
+        "b.epub: chapters have no titles of its table of contents: damaged: OEBPS/toc.ncx in it"
+    )
+
+
 @pytest.mark.parametrize(
     "part", [CONTAINER[:60], '<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>', "<container/>"]
 )

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from graphkb.ingest.isolate import read_files
+from graphkb.ingest.isolate import _Counted, _Pool, read_files
 from graphkb.ingest.process import ReadingProcess
-from graphkb.ingest.read import list_files, read_file
+from graphkb.ingest.read import READERS, FileReading, SourceFile, list_files, read_file
 from graphkb.settings_input import Input
+from graphkb.types import no_progress
 
 REPOSITORY = Path(__file__).parents[2]
 CASES = REPOSITORY / "tests" / "data" / "cases"
@@ -134,11 +135,10 @@ def test_a_file_that_breaks_its_parser_costs_only_itself(folder):
 
 
 def test_workers_read_what_this_process_would(folder):
-    names = ["html/entities.html", "docx_textbox.docx", "office/empty.docx", "pdf_corrupt.pdf"]
+    names = ["html/noise.html", "docx_textbox.docx", "office/empty.docx", "pdf_corrupt.pdf"]
     for number, name in enumerate(names):
         source = CASES / name
-        if source.exists():
-            (folder / f"{number}{source.suffix}").write_bytes(source.read_bytes())
+        (folder / f"{number}{source.suffix}").write_bytes(source.read_bytes())
     (folder / "named.txt").write_bytes((CASES / "docx_textbox.docx").read_bytes())
     (folder / "网页.html").write_text("<title>水表</title><p>安装 &amp; 检定</p>", "utf-8")
     (folder / "deep.html").write_text("<div>" * 30_000 + "deep 深" + "</div>" * 30_000, "utf-8")
@@ -193,6 +193,34 @@ def test_without_processes_files_are_read_here_and_it_is_said_once(folder, monke
     (note,) = [note for reading in readings for note in reading.notes]
     assert "no process can be started" in note
     assert "without limits" in note
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(RuntimeError("坏 bad"), "RuntimeError: 坏 bad"), (RecursionError(), "nested too deeply")],
+)
+def test_without_processes_a_parser_that_fails_still_costs_only_its_file(
+    folder, monkeypatch, error, said
+):
+    def fails(source: SourceFile, data: bytes, options: Input) -> FileReading:
+        raise error
+
+    monkeypatch.setattr(sys, "executable", str(folder / "no python"))
+    monkeypatch.setitem(READERS, ".html", fails)
+    for name in ("a.html", "b.htm"):
+        (folder / name).write_text("<p>b 文</p>", "utf-8")
+    bad, fine = read_files(list_files(folder, Input()), Input())
+    assert said in bad.refused[0].reason
+    assert "its parser failed" in bad.refused[0].reason
+    assert fine.records[0].text == "b 文"
+
+
+def test_an_interruption_does_not_wait_for_workers_that_have_nothing_to_do():
+    started = time.monotonic()
+    with _Pool([], Input(), _Counted(no_progress, 0, 0)) as pool:
+        pool.processes.append(ReadingProcess(Input(), pool._serve))
+        pool.processes[0].start()
+    assert time.monotonic() - started < 2.5
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -6,7 +6,6 @@ import importlib.util
 import io
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,6 +19,7 @@ from graphkb.ingest import ocr
 from graphkb.ingest.ocr_spaces import spaced
 from graphkb.ingest.pdf.shapes import Box, Run
 from graphkb.ingest.read import SourceFile, read_file, sources_frame
+from graphkb.ingest.readers import image as image_reader
 from graphkb.settings_file import load_settings
 from graphkb.settings_input import Input, Ocr
 from graphkb.stages.documents import _without_unread_pages
@@ -103,6 +103,18 @@ def test_frames_of_a_tiff_are_pages(read, fake):
     (record,) = read("fax.tiff", frames).records
     assert record.page_starts == (0, len("invoice total "))
     assert record.metadata["ocr_confidence"] == {"1": 0.95, "2": 0.95}
+
+
+@pytest.mark.parametrize("text", ["invoice total", "水表读数"])
+def test_pages_beyond_the_most_are_refused_by_number(read, fake, monkeypatch, text):
+    monkeypatch.setattr(image_reader, "_MOST_FRAMES", 1)
+    fake.found[0] = (fake.found[0][0], text, 0.9)
+    frames = saved(picture("x"), "TIFF", save_all=True, append_images=[picture("y")])
+    reading = read("fax.tiff", frames)
+    assert [record.text for record in reading.records] == [text]
+    (refused,) = reading.refused
+    assert refused.where == "fax.tiff, page 2"
+    assert refused.reason == "left out with all pages after it (1): more than 1; split the file"
 
 
 def test_transparent_pictures_are_laid_on_white(read, monkeypatch):
@@ -332,7 +344,6 @@ def test_a_spawned_process_can_read(tmp_path):
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True,
                           text=True, check=True, cwd=tmp_path)  # fmt: skip
     assert (done.stdout.strip(), done.stderr) == ("1", "")
-    assert Path(CASES).is_dir()
 
 
 def test_pages_that_wait_for_ocr_are_read_again_once_it_is_there(fake, monkeypatch):

@@ -1,19 +1,21 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from itertools import pairwise
 from pathlib import Path
 
 import pptx
 import pytest
-from office_files import NAMESPACES, changed, read_path, read_saved, relations
+from office_files import NAMESPACES, changed, read_path, read_saved, relations, zipped
 from pptx.chart.data import CategoryChartData, XyChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.enum.shapes import MSO_SHAPE
 from pptx.oxml import parse_xml as pptx_xml
 from pptx.util import Inches
 
+from graphkb.ingest.readers import office_graphics
 from graphkb.ingest.readers.office import parse_xml
 from graphkb.ingest.readers.office_graphics import diagram_markdown
 
@@ -156,6 +158,17 @@ def test_charts_are_tables_of_what_they_show(deck, read):
     assert second.endswith("|  | run |\n|---|---|\n| 1 | 2.5 |")
 
 
+def test_points_of_a_chart_beyond_the_most_are_noted(deck, read, monkeypatch):
+    monkeypatch.setattr(office_graphics, "_MOST_POINTS", 1)
+    data = CategoryChartData()
+    data.categories = ["一季度", "Q2", "Q3"]
+    data.add_series("北区", (1, 2, 3))
+    add_slide(deck).shapes.add_chart(XL_CHART_TYPE.BAR_CLUSTERED, 0, 0, 10, 10, data)
+    result = read(deck)
+    assert result.records[0].text.rstrip().endswith("|---|---|\n| 一季度 | 1 |")
+    assert result.notes == ("a.pptx: 2 points of a chart are left out: more than 1",)
+
+
 def test_pictures_give_their_description_and_page_numbers_nothing(deck, read):
     slide = add_slide(deck)
     shape = slide.shapes.add_shape(MSO_SHAPE.RECTANGLE, 0, 0, 10, 10)
@@ -240,3 +253,21 @@ def test_a_damaged_slide_is_noted_and_the_others_are_kept(deck, tmp_path):
     result = read_path(path)
     assert pages(result.records[0]) == ["", "# Two"]
     assert "ppt/slides/slide1.xml" in result.notes[0]
+
+
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_a_slide_that_is_missing_is_noted_and_the_others_are_kept(deck, read, is_linked):
+    for title in ("One", "二"):
+        add_slide(deck, TITLE_ONLY, title)
+    file = io.BytesIO()
+    deck.save(file)
+    data = file.getvalue()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    del parts["ppt/slides/slide1.xml"]
+    if not is_linked:
+        links = "ppt/_rels/presentation.xml.rels"
+        parts[links] = re.sub(rb"<Relationship [^>]*slide1\.xml[^>]*/>", b"", parts[links])
+    result = read(zipped(parts))
+    assert pages(result.records[0]) == ["", "# 二"]
+    assert result.notes == ("a.pptx: left out: slide 1 is missing in it",)

@@ -283,6 +283,17 @@ def test_a_damaged_sheet_is_refused_and_the_others_are_kept(read):
     assert "xl/worksheets/sheet1.xml" in refused.reason
 
 
+def test_a_sheet_whose_link_is_missing_is_refused_by_name(read):
+    book = workbook(["坏", "x"], name="坏")
+    book.create_sheet("Good")["A1"] = "kept"
+    part = "xl/_rels/workbook.xml.rels"
+    result = read(edited(saved(book), r"<Relationship [^>]*sheet1\.xml[^>]*/>", "", part))
+    assert result.records[0].text == "# Good\n\nkept\n\n"
+    (refused,) = result.refused
+    assert refused.where == "a.xlsx:坏"
+    assert refused.reason.startswith("damaged: its part in it is missing")
+
+
 def test_every_cell_is_where_openpyxl_finds_it(read):
     rows = [[f"列{column}" for column in range(6)]]
     rows += [[f"r{row}c{column}" if (row + column) % 3 else None for column in range(1, 7)]

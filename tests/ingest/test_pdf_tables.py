@@ -74,7 +74,7 @@ def test_case_d13_dense_table_with_lines_below_every_fifth_row():
 
 
 def test_tables_without_side_lines_wrapped_rows_and_leaders():
-    _, _, _, costs, continued = tables_of_federal_register()
+    costs, continued = tables_of(text_of(case("pdf_three_column_federal_register.pdf")))
     assert costs == [
         ["Action", "Labor cost", "Parts cost", "Cost per product", "Cost on U.S. operators"],
         ["FCC OPS installation and verification ..", "1 work-hour × $85 per hour = $85", "$0",
@@ -89,11 +89,6 @@ def test_tables_without_side_lines_wrapped_rows_and_leaders():
         ["AOA sensor system test", "40 work-hours × $85 per hour = $3,400.", "$0", "$3,400",
          "$248,200."],
     ]  # fmt: skip
-
-
-def tables_of_federal_register() -> list[list[list[str]]]:
-    tables = tables_of(text_of(case("pdf_three_column_federal_register.pdf")))
-    return [[], [], [], *tables]
 
 
 def test_merged_cells_repeat_downwards_and_are_padded_across():

@@ -19,6 +19,7 @@ from graphkb.errors import UsageError
 from graphkb.explanation import Explanation
 from graphkb.project import Project
 from graphkb.search.explain import explain
+from graphkb.search.fuse import adaptive_weights
 from graphkb.search.hybrid import search
 from graphkb.search.path import shortest_path
 from graphkb.search.rerank import Reranking
@@ -43,6 +44,10 @@ def test_a_hit_is_explained_by_what_search_says_of_it(
     legs = {leg.leg: leg for leg in found.legs}
     for leg, via in hit.via.items():
         assert (legs[leg].rank, legs[leg].score) == (via.rank, via.score)
+    walk = catalogue._current().graph.search(text)
+    weights = adaptive_weights(walk.trust, walk.coverage)
+    assert legs["dense"].problem
+    assert legs["lexical"].weight == pytest.approx(weights["lexical"] + weights["dense"])
     (named,) = (one for one in found.words if one.token == word)
     assert named.in_document
     assert named.in_unit

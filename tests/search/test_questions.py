@@ -10,6 +10,7 @@ from model_server import ModelServer, model_server, prompt_of, said
 
 from graphkb.errors import NotIndexedError
 from graphkb.extract.ask import questions_of_unit, read_questions
+from graphkb.llm.prompts import shipped_folder
 from graphkb.project import Project
 from graphkb.types import IndexResult
 
@@ -145,6 +146,12 @@ def test_the_model_writes_questions_once_and_failures_are_asked_again(tmp_path: 
         assert asked(kb) == {"Who runs Osprey?", "谁在青石公司工作？"}
         with_model(tmp_path, server)
         assert len(server.requests) == before + 1
+        own = tmp_path / "prompts" / "zh" / "unit_questions.md"
+        shipped = (shipped_folder("prompts") / "zh" / "unit_questions.md").read_text("utf8")
+        own.parent.mkdir(parents=True)
+        own.write_text(shipped.replace("$document", "$document\n\n问短一点。"), "utf8")
+        with_model(tmp_path, server)
+        assert len(server.requests) == before + 2
 
 
 def test_stemming_finds_every_form_and_can_be_changed(tmp_path: Path) -> None:

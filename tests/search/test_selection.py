@@ -127,10 +127,12 @@ def test_reports_are_cut_to_findings_that_rest_on_what_matches(catalogue: Projec
 
 
 def test_without_a_report_that_matches_global_says_so(catalogue: Project) -> None:
-    snapshot = narrow(catalogue._current(), "path = 'plain.md' and kind = 'prose'")
-    if reports_of(snapshot, snapshot.store.read("communities")["community"]).is_empty():
-        with pytest.raises(NotIndexedError, match=r"no community report rests .* plain\.md"):
-            cover_reports(snapshot, 0, 100)
+    snapshot = narrow(catalogue._current(), "heading = 'Part 2' and kind = 'prose'")
+    assert snapshot.selection is not None
+    assert snapshot.selection.unit_ids
+    assert reports_of(snapshot, snapshot.store.read("communities")["community"]).is_empty()
+    with pytest.raises(NotIndexedError, match=r"no community report rests .*Part 2"):
+        cover_reports(snapshot, 0, 100)
 
 
 def test_a_narrowed_project_narrows_everything_and_can_be_narrowed_again(

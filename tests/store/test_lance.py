@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from graphkb.errors import StoreError
-from graphkb.store.lance import Store, changed_groups
+from graphkb.store.changes import changed_groups
+from graphkb.store.lance import Store
 from graphkb.tables import TABLES, rows
 
 

@@ -58,7 +58,7 @@ def test_dictionary_words_of_mixed_script_are_one_token(text: str) -> None:
 
 
 def test_dictionary_words_of_several_words_are_one_token_where_they_stand_whole() -> None:
-    assert "zeta_tool" in search_tokens("The Zeta  tool".replace("  ", " "), ("zeta tool",))
+    assert "zeta_tool" in search_tokens("The Zeta tool", ("zeta tool",))
     assert "zeta_tool" not in search_tokens("A zeta toolbox and a beta tool", ("zeta tool",))
     assert "t-box控制器" in search_tokens("车载T-Box控制器故障", ("T-Box控制器",))
 
@@ -87,10 +87,7 @@ def test_a_question_is_asked_by_its_content_words(text: str, tokens: list[str]) 
 
 def test_stop_words_never_stand_beside_a_code_in_a_question() -> None:
     assert query_tokens("什么时候会出现 E1043？") == ["出现", "e1043"]
-    assert query_tokens("When is the E-4107 shown?") == ["e-4107", "4107", "shown"] or (
-        "e-4107" in query_tokens("When is the E-4107 shown?")
-        and "the" not in query_tokens("When is the E-4107 shown?")
-    )
+    assert query_tokens("When is the E-4107 shown?") == ["e-4107", "e4107", "4107", "shown"]
 
 
 @pytest.mark.parametrize("text", ["", "   ", "？！", "😀", "\x00", "…", "-", "++"])

@@ -146,8 +146,8 @@ class _Parts:
             self.notes.append("an encrypted part of it is left out")
         elif kind == _TNEF:
             self.notes.append(
-                "attachments in Outlook's own format (winmail.dat) are left out; have it sent again "
-                "as plain text or HTML"
+                "attachments in Outlook's own format (winmail.dat) are left out; have the letter "
+                "sent again as plain text or HTML"
             )
         elif kind not in _LEFT_OUT:
             self._leaf(part, kind)

@@ -79,7 +79,7 @@ def read_image(source: SourceFile, data: bytes, options: Input) -> FileReading:
     note = f"{source.path}: OCR is unsure of this image; check its text"
     rest = Refused(
         f"{source.path}, page {n_frames + 1:,}",
-        f"{n_all - n_frames:,} pages from here on are left out: more than {_MOST_FRAMES:,}; "
+        f"left out with all pages after it ({n_all - n_frames:,}): more than {_MOST_FRAMES:,}; "
         "split the file",
     )
     return FileReading((record,), (rest,) if n_all > n_frames else (), (note,) if unsure else ())
