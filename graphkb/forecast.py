@@ -55,7 +55,7 @@ class Planned:
 def plan_calls(
     work: Work, documents: pl.DataFrame, text_units: pl.DataFrame, touched: int
 ) -> Planned:
-    """The calls that extraction and reports would make for these documents and text units.
+    """The calls that an index run would make for these documents and text units.
 
     ``touched`` communities change, so far as is known before they are found anew. Calls that
     merge long descriptions or judge names depend on the replies and are not among them. Where
