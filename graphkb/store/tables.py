@@ -250,11 +250,11 @@ class StoredTables:
             with explained(self.path, name):
                 live = self._connect().open_table(name)
                 oldest = min(needed.get(name, self.tables[name]), self.tables[name])
-                age = self._age(live, name, oldest)
+                age = self._age(live, oldest)
                 if age is not None:
                     live.optimize(cleanup_older_than=age + _MARGIN)
 
-    def _age(self, live: Any, name: str, version: int) -> timedelta | None:
+    def _age(self, live: Any, version: int) -> timedelta | None:
         """How long ago a version was made; None when it is the first one, or not there."""
         known = {int(entry["version"]): entry["timestamp"] for entry in live.list_versions()}
         if version not in known or version == min(known):
