@@ -1,4 +1,4 @@
-"""What the change law (DESIGN 5) says of a knowledge base, as assertions over its tables."""
+"""What the change law says of a knowledge base, as assertions over its tables."""
 
 from __future__ import annotations
 

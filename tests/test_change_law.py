@@ -1,4 +1,4 @@
-"""The change law (DESIGN 5): after any edits the tables equal those of an index from scratch."""
+"""The change law: after any edits the tables equal those of an index from scratch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import graphkb
 from graphkb.ingest.records import FileReading, SourceFile
 from graphkb.types import Refused
 
-# 25 in CI; GRAPHKB_LAW_EXAMPLES=500 for the bar of DESIGN 12.
+# 25 in CI; GRAPHKB_LAW_EXAMPLES=500 for a long run.
 EXAMPLES = int(os.environ.get("GRAPHKB_LAW_EXAMPLES", "25"))
 SETTINGS = [
     "embed.when=off", "chunks.size=90", "chunks.overlap=0", "cluster.max_cluster_size=4",

@@ -27,8 +27,8 @@ _KEPT_QUESTIONS = 1_000
 
 @lru_cache(maxsize=1)
 def _model() -> Any:
-    # Measured on two cores: two threads make a query 1.7 times as fast as one on an idle machine
-    # (23 ms against 43) and passages likewise; more than four threads only fight over memory.
+    # On two idle cores two threads make a query 1.7 times as fast as one (benchmarks/speed.py with
+    # OMP_NUM_THREADS=1 and 2) and passages likewise; more than four only fight over memory.
     os.environ.setdefault("OMP_NUM_THREADS", str(min(os.cpu_count() or 1, _THREADS)))
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", str(_SPINS))

@@ -23,7 +23,7 @@ SMALLEST_WEIGHT = 1e-6
 LARGEST_WEIGHT = 1e12
 
 # A partition carried over from the last run is kept while its modularity is at least
-# 1 - slack of a fresh run's. At level 0 this is what holds DESIGN 5's law (within 1 %).
+# 1 - slack of a fresh run's. At level 0 this is what holds the change law (modularity within 1 %).
 _SLACK_TOP = 0.005
 _SLACK_BELOW = 0.05
 _PLACEMENT_ROUNDS = 10
