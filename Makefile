@@ -34,7 +34,7 @@ demo: $(VENV)/installed
 	$(BIN)/graphkb query --root . --method global "青石谷这两年在产品、银行合作和组织上有哪些主要变化？"
 
 test: $(VENV)/tools
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 8 --dist loadfile
 
 lint: $(VENV)/tools
 	$(BIN)/ruff check .

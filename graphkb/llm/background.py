@@ -10,8 +10,9 @@ import asyncio
 import atexit
 import os
 import queue
+import sys
 import threading
-from collections.abc import Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ T = TypeVar("T")
 
 _STOP_SECONDS = 2.0
 _INTERRUPT_SECONDS = 0.2
+_FINALIZE_SECONDS = 0.5
 
 
 class _Background:
@@ -33,11 +35,24 @@ class _Background:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self.loop)
+        # After the loop's own hooks, which it sets when it starts to run.
+        self.loop.call_soon(lambda: sys.set_asyncgen_hooks(finalizer=self._close_later))
         self.loop.run_forever()
         for task in asyncio.all_tasks(self.loop):
             task.cancel()
         self.loop.run_until_complete(asyncio.sleep(0))
         self.loop.close()
+
+    def _close_later(self, abandoned: AsyncGenerator[Any, Any]) -> None:
+        """Close an abandoned generator when the collector that found it, maybe on another
+        thread, is done: a stream's generators close each other, and one that is being closed
+        here while it is finalized there is an error."""
+
+        def close() -> None:
+            self.loop.create_task(abandoned.aclose())
+
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self.loop.call_later, _FINALIZE_SECONDS, close)
 
     def stop(self) -> None:
         if self.process == os.getpid() and self.thread.is_alive():
