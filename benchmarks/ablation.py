@@ -66,6 +66,7 @@ VARIANTS: dict[str, Variant] = {
     "RRF, adaptive weights": Variant(["search.fusion=rrf"]),
     "RRF, equal weights": Variant(["search.fusion=rrf", EQUAL]),
     "no document support": Variant(change=without_support),
+    "no regard to the period asked for": Variant(["search.periods=false"]),
     "no expansion by sentences and facts": Variant(graph={"expansion": 0.0}),
     "no typed relationships in expansion": Variant(change=without_facts),
     "no nearness in meaning in expansion": Variant(graph={"near": 0.0}),

@@ -16,6 +16,12 @@ _HAN = re.compile(
     r"[\u4e00-\u9fff]{2,8}(?:公司|大学|项目|银行|系统|基金|平台)|青石|陈明|王芳|北风|岚桥|熵流引擎|杭州|里斯本"
 )
 _SENTENCE = re.compile(r"[^.。！？；\n]+[.。！？；]?")
+# Words that begin sentences and are no names, which hardly a model lists.
+_NO_NAMES = frozenset(
+    "A After Although An And As At Before But By During For From He Her His I If In It Its On Or "
+    "Other She Since So That The Their There These They This Those To Under Until We Were What "
+    "When Where Which While Who With You".split()
+)
 _MOST = 8
 
 
@@ -32,11 +38,14 @@ def play(body: dict[str, Any]) -> str:
 def names(text: str) -> list[str]:
     """Distinct names in order, at most eight.
 
-    >>> names("Ada Lin met 陈明 in Bergen.")
-    ['Ada Lin', 'Bergen', '陈明']
+    >>> names("In Bergen Ada Lin met 陈明. She left.")
+    ['Bergen Ada Lin', '陈明']
     """
     found = [match.group() for pattern in (_LATIN, _HAN) for match in pattern.finditer(text)]
-    return list(dict.fromkeys(found))[:_MOST]
+    bare = [
+        " ".join(itertools.dropwhile(_NO_NAMES.__contains__, name.split(" "))) for name in found
+    ]
+    return list(dict.fromkeys(filter(None, bare)))[:_MOST]
 
 
 def _extraction(text: str) -> str:

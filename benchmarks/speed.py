@@ -109,16 +109,16 @@ def query_times(source: Path, root: Path) -> dict[str, float]:
         results: dict[str, float] = {
             "queried_passages": project.index(progress).counts["documents"]
         }
-        for name in (*Project.search_methods, *Project.methods):
-            results |= _latency(project, name, questions)
+        for name in dict.fromkeys((*project.search_methods, *project.methods)):
+            results |= latency(project, name, questions)
     return results
 
 
-def _latency(project: Project, name: str, questions: list[str]) -> dict[str, float]:
+def latency(project: Project, name: str, questions: list[str]) -> dict[str, float]:
     """A name of both kinds (hybrid) is measured as a search and as a query."""
     calls = {
-        "search": (project.search, Project.search_methods),
-        "query": (project.query, Project.methods),
+        "search": (project.search, project.search_methods),
+        "query": (project.query, project.methods),
     }
     results = {}
     for kind, (ask, methods) in calls.items():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphkb.embed.cache import VectorCache
+from graphkb.ingest.kept import forget_readings
 from graphkb.llm.cache import ReplyCache
 from graphkb.store.lock import write_lock
 
@@ -40,6 +41,7 @@ def clear_caches(folder: Path, output: Path) -> dict[str, Any]:
     stats = cache_stats(folder)
     output.mkdir(parents=True, exist_ok=True)
     with write_lock(output):
+        forget_readings(folder)
         for kind in (ReplyCache, VectorCache):
             if (folder / kind.file_name).is_file():
                 cache = kind(folder)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from graphkb.evaluate.results import Evaluation
     from graphkb.project import Project
 
+_QUESTIONS = "queries.jsonl"
 _MODES = ("tune", "calibrate", "answers", "compare")
 
 
@@ -105,9 +106,10 @@ def evaluate(
     For each leg and method: recall@k, all evidence in the first k, nDCG@k, MRR, latency, with
     95 % confidence intervals, and by number of hops, language and type of question.
 
-    QUESTIONS has one JSON object a line; "relevant" names documents by id, path or title. An empty
-    list says that the documents do not answer the question. "answer", "hops", "language" and
-    "type" are used where they are there. No questions yet? graphkb questions makes some.
+    QUESTIONS (queries.jsonl in the project's folder where none is given) has one JSON object a
+    line; "relevant" names documents by id, path or title. An empty list says that the documents do
+    not answer the question. "answer", "hops", "language" and "type" are used where they are there.
+    No questions yet? graphkb questions makes some.
 
     \b
       {"id": "1", "query": "Who leads Osprey?", "relevant": ["project-osprey-charter.md"]}
@@ -137,6 +139,8 @@ def evaluate(
     from graphkb.evaluate.questions import read_questions
 
     names = tuple(name.strip() for name in methods.split(",") if name.strip())
+    if questions is None and not options["compare"] and (root / _QUESTIONS).is_file():
+        questions = root / _QUESTIONS
     mode = _mode(questions, options)
     cuts = _cuts(options["ks"])
     question_set = read_questions(questions) if questions else None
@@ -175,7 +179,8 @@ def _mode(questions: Path | None, options: dict[str, Any]) -> str:
         raise click.UsageError(
             "--compare reads saved runs and takes no QUESTIONS"
             if mode == "compare"
-            else "Missing argument 'QUESTIONS': a file of questions, one JSON object a line"
+            else "Missing argument 'QUESTIONS': a file of questions, one JSON object a line "
+            f"(the project has no {_QUESTIONS})"
         )
     return mode
 

@@ -20,6 +20,7 @@ import polars as pl
 
 from graphkb import __version__
 from graphkb.errors import InputError, StoreError
+from graphkb.ingest.kept import forget_readings
 from graphkb.ingest.sizes import unit_sizes
 from graphkb.llm.model import make_model
 from graphkb.settings import Settings, uses_model
@@ -54,7 +55,13 @@ from graphkb.store.lance import Store
 from graphkb.store.lock import write_lock
 from graphkb.store.manifest import Manifest, read_manifest, write_manifest
 from graphkb.store.parquet import parquet_wanted, write_parquet
-from graphkb.store.versions import drop_unneeded, last_number, new_folder, oldest_needed
+from graphkb.store.versions import (
+    drop_unneeded,
+    last_number,
+    manifest_files,
+    new_folder,
+    oldest_needed,
+)
 from graphkb.tables import TABLES
 from graphkb.text.dictionary import dictionary_words
 from graphkb.types import IndexResult, Progress, no_progress
@@ -176,11 +183,11 @@ def plan(settings: Settings) -> list[Stage]:
         ),
         Stage(
             "build_graph",
-            ("entities", "mentions", "relationships", "text_units", "search_texts"),
+            ("entities", "mentions", "relationships", "text_units", "search_texts", "nodes"),
             (),
             ("text",),
             build_graph,
-            revision=2,
+            revision=3,
         ),
     ]
 
@@ -293,12 +300,14 @@ class _Run:
         if work.embedding:
             # Of the vectors that are stored: another model's stay until the new ones are complete.
             fingerprints[EMBED.name] = str(work.embedding["fingerprint"])
+        not_read = sorted([item.where, item.reason] for item in work.refused)
         same = last is not None and (
             dict(last.tables) == work.store.tables
             and dict(last.fingerprints) == fingerprints
             and last.graph == work.graph
             and {tuple(pair) for pair in last.notes.get("refused", ())} == set(work.unread)
             and last.notes.get("given_up", {}) == work.given_up
+            and last.notes.get("not_read", []) == not_read
         )
         counts = {name: work.store.count(name) for name in COUNTED}
         sizes = self._unit_sizes()
@@ -317,6 +326,7 @@ class _Run:
                     "refused": work.unread,
                     "remarks": work.remarks,
                     "given_up": work.given_up,
+                    "not_read": not_read,
                     "languages": _languages(work),
                     "unit_sizes": sizes,
                     "settings": settings_note(work.settings),
@@ -326,6 +336,7 @@ class _Run:
             write_manifest(self.output, manifest)
             self._after_commit(manifest)
             self.last = manifest
+        forget_readings(work.root / "cache")
         self._write_parquet(counts["text_units"])
         self.seconds["commit"] = self.seconds.get("commit", 0) + time.perf_counter() - started
         added, changed, removed = work.documents
@@ -333,6 +344,7 @@ class _Run:
             self.version, counts, added, changed, removed, dict(self.seconds),
             tuple(work.refused), _warnings(work), _reused(work),
             tuple(work.incomplete), work.model.usage() if work.model else (), sizes,
+            tuple(work.refused_before),
         )  # fmt: skip
         self.on_commit(result)
         return result
@@ -347,9 +359,12 @@ class _Run:
         return unit_sizes(self.work.table("text_units"), self.work.settings.chunks.size)
 
     def _after_commit(self, manifest: Manifest) -> None:
-        work = self.work
+        store = self.work.store
+        known = manifest_files(self.output)
         kept = drop_unneeded(self.output, manifest)
-        work.store.clean_up(sorted(work.changed), oldest_needed(kept, manifest.folder))
+        # While every version stays, no table has one that may go.
+        if len(known) > len(kept):
+            store.clean_up(sorted(store.tables), oldest_needed(kept, manifest.folder))
 
     def _write_parquet(self, n_units: int) -> None:
         """Bring the Parquet files up to date; those of a run killed before this are caught up."""

@@ -61,7 +61,8 @@ class Preview:
 def preview_index(
     root: Path, settings: Settings, progress: Progress = no_progress, *, rebuild: bool = False
 ) -> Preview:
-    """Read the input folder and compare it with the last version; nothing is written or asked.
+    """Read the input folder and compare it with the last version; nothing is asked, and nothing
+    written but, in the cache, what was read of files that take long.
 
     With ``rebuild`` what :func:`~graphkb.pipeline.run_index` would do from nothing. Raises
     InputError when there is nothing to index.
@@ -73,6 +74,7 @@ def preview_index(
     last = None if rebuild else read_manifest(output)
     store = Store(output, last.tables, last.folder) if last else Store(output, {})
     work = Work(root, settings, store, progress, read_dictionary(root, settings))
+    work.keeps_readings = True
     stages = plan(settings)
     if last:
         work.embedding = last.embedding

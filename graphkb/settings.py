@@ -213,6 +213,11 @@ class Search(Section):
     weights: dict[Leg, Annotated[float, Field(ge=0)]] = Field(
         {}, description="fixed weights by leg; empty: weights fitted to each question"
     )
+    periods: bool = Field(
+        True,
+        description="titles, headings and file names about the year or quarter that the question "
+        "names go before those about another one",
+    )
     max_per_doc: int = Field(
         0, ge=0, description="most hits of one document; 0: as many as are found"
     )

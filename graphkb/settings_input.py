@@ -50,6 +50,12 @@ class Ocr(Section):
         0.5, ge=0, le=1, description="lines read with less confidence are left out and counted"
     )
 
+    pictures: Literal["auto", "off"] = Field(
+        "auto",
+        description="auto also reads pictures inside PDF, Word and PowerPoint files that cover an "
+        "eighth of their page or more",
+    )
+
     @field_validator("languages")
     @classmethod
     def _known_languages(cls, languages: list[str]) -> list[str]:
@@ -79,6 +85,9 @@ class Input(Section):
     )
     gitignore: bool = Field(
         True, description="leave out what .gitignore files name, node_modules and lock files"
+    )
+    follow_links: bool = Field(
+        False, description="whether links that lead out of the folder are followed; else refused"
     )
     max_file_mb: float = Field(200, gt=0, description="larger files are reported and left out")
     max_seconds: float = Field(

@@ -37,6 +37,7 @@ def status_of(
         "extracted": _extracted(store) if store else {},
         "sizes": _sizes(root, settings, output, indexed=manifest is not None),
         "unit_sizes": dict(manifest.notes.get("unit_sizes", {})) if manifest else {},
+        "not_read": [list(item) for item in manifest.notes.get("not_read", ())] if manifest else [],
         "stale": bool(stages) or _is_stale(root, settings, store, manifest),
         "stale_stages": stages,
         "graphkb_version": __version__,

@@ -244,9 +244,9 @@ class Context:
 
     ``evidence`` in [0, 1] says how well the question is covered; below the refusal threshold
     the answer is a refusal; ``foreign`` when the best passage is in another language than the
-    question. ``entities``, ``relationships``, ``claims`` and ``reports`` are
-    plain rows for display and for prompts. ``points`` are what a model gathered from reports
-    or steps, best first.
+    question; ``missing`` are names in the question that stand nowhere. ``entities``,
+    ``relationships``, ``claims`` and ``reports`` are plain rows for display and for prompts.
+    ``points`` are what a model gathered from reports or steps, best first.
     """
 
     method: str
@@ -254,6 +254,7 @@ class Context:
     evidence: float
     n_tokens: int
     foreign: bool = False
+    missing: tuple[str, ...] = ()
     entities: tuple[Mapping[str, Any], ...] = ()
     relationships: tuple[Mapping[str, Any], ...] = ()
     claims: tuple[Mapping[str, Any], ...] = ()
@@ -316,6 +317,7 @@ class IndexResult:
     ``reused`` is the share of ``communities`` and ``reports`` whose rows are those of the version
     before, column for column; empty when there was none. ``incomplete`` names work that the
     model could not do and what stands in for it: the next run tries just that again.
+    ``refused_before`` are those of ``refused`` that the run before said of the same files.
     ``unit_sizes`` is what :func:`graphkb.ingest.sizes.unit_sizes` says of all text units.
     """
 
@@ -331,6 +333,7 @@ class IndexResult:
     incomplete: tuple[str, ...] = ()
     usage: tuple[StepUsage, ...] = ()
     unit_sizes: Mapping[str, Any] = field(default_factory=dict)
+    refused_before: tuple[Refused, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The same fields as plain JSON values."""

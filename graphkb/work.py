@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,6 +44,9 @@ class Work:
     loaded: dict[str, pl.DataFrame] = field(default_factory=dict)
     before: dict[str, pl.DataFrame] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
+    refused_before: list[Refused] = field(default_factory=list)
+    keeps_readings: bool = False
+    unread_before: set[tuple[str, str]] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
     unread: list[tuple[str, str]] = field(default_factory=list)
     remarks: dict[str, list[list[str]]] = field(default_factory=dict)
@@ -53,11 +56,13 @@ class Work:
     embedding: Mapping[str, Any] = field(default_factory=dict)
     model: Model | None = None
     incomplete: list[str] = field(default_factory=list)
+    tokens: dict[str, str] = field(default_factory=dict)
 
     def remember(self, notes: Mapping[str, Any]) -> None:
         """What the last run said of files that it did not read, from its manifest's notes."""
         self.remarks = dict(notes.get("remarks", {}))
         self.given_up = dict(notes.get("given_up", {}))
+        self.unread_before = {(path, digest) for path, digest in notes.get("refused", ())}
 
     def asked_model(self) -> Model:
         """The model of a stage that needs one."""
@@ -102,6 +107,11 @@ class Work:
             if self.store.write(name, frame, old=old, later=self.model is not None):
                 self.changed.add(name)
             self.loaded[name] = frame
+
+    def put_off(self) -> Iterator[None]:
+        """Write the tables whose writing was put off, one by one."""
+        while self.store.write_next():
+            yield
 
     def committed(self, name: str) -> pl.DataFrame:
         """A table as it stood when this run began."""

@@ -108,8 +108,8 @@ class StandIn:
         return ANSWER
 
     def table(self, name: str) -> pl.DataFrame:
-        rows = [("d1", "zh/公司.md", "公司简介"), ("d2", "b\tc.md", "B")]
-        return pl.DataFrame(rows, schema=["id", "path", "title"], orient="row")
+        rows = [("d1", "zh/公司.md", "公司简介", "{}"), ("d2", "b\tc.md", "B", "{}")]
+        return pl.DataFrame(rows, schema=["id", "path", "title", "metadata"], orient="row")
 
     def status(self) -> dict[str, Any]:
         return {
@@ -242,11 +242,11 @@ def test_status(project: StandIn):
 
 def test_tables(project: StandIn):
     result = run("tables", "documents", "--limit", "1")
-    assert result.stdout == "id\tpath\ttitle\nd1\tzh/公司.md\t公司简介\n"
+    assert result.stdout == "id\tpath\ttitle\tmetadata\nd1\tzh/公司.md\t公司简介\t{}\n"
     assert result.stderr == "1 of 2 rows; --limit shows more\n"
-    assert run("tables", "documents").stdout.endswith("d2\tb c.md\tB\n")
+    assert run("tables", "documents").stdout.endswith("d2\tb c.md\tB\t{}\n")
     rows = json.loads(run("tables", "documents", "--json").stdout)
-    assert rows[1] == {"id": "d2", "path": "b\tc.md", "title": "B"}
+    assert rows[1] == {"id": "d2", "path": "b\tc.md", "title": "B", "metadata": "{}"}
     listing = run("tables").stdout
     for name, table in tables.TABLES.items():
         assert f"{name} (" in listing

@@ -88,7 +88,9 @@ def answers(kb: graphkb.Project) -> str:
         said += [repr(list(kb.search(question, method=m))) for m in ("lexical", "graph", "hybrid")]
         for method in ("auto", "local", "global", "hybrid"):
             answer = kb.query(question, method)
-            said += [answer.text, repr(answer.citations), repr(answer.context.passages)]
+            # A refusal names what the question asks about.
+            said += [] if answer.refused else [answer.text]
+            said += [repr(answer.citations), repr(answer.context.passages)]
             said += [repr(answer.context.entities), repr(answer.context.reports)]
     return "\n".join(said).lower()
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from graphkb.evaluate import facts_en, facts_zh
 from graphkb.evaluate.facts import Fact
 from graphkb.query.sentences import table_cells
+from graphkb.text.headings import HEADING_MARKS
 from graphkb.text.language import HAN, has_han, question_language
 from graphkb.text.names import name_key
 from graphkb.text.sentences import sentence_spans
@@ -91,7 +92,7 @@ def _cell_question(key: str, column: str) -> tuple[str, str]:
 
 
 _ASKING = re.compile(r"(?:how to|如何|怎样|怎么|为什么|为何) ?\S.{3,}", re.IGNORECASE)
-_HEADING = re.compile(r"#{1,6}\s+(?:\d+(?:\.\d+)*[.、]?\s+)?(.*?)\s*#*$")
+_HEADING = re.compile(HEADING_MARKS + r"(?:\d+(?:\.\d+)*[.、]?\s+)?(.*?)\s*#*$")
 
 
 def heading_questions(text: str, text_unit_id: str) -> Iterator[Candidate]:

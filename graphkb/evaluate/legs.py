@@ -6,7 +6,7 @@ Legs know nothing of fusion, so a hundred ways of joining them cost one retrieva
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from graphkb.errors import EmbeddingError, NotIndexedError
 from graphkb.evaluate.metrics import evaluate
@@ -14,6 +14,7 @@ from graphkb.evaluate.questions import DocumentNames, Judgement, Question
 from graphkb.search.fuse import Method, fuse
 from graphkb.search.hybrid import fused_units
 from graphkb.search.snapshot import Snapshot
+from graphkb.search.times import agreements, by_period
 from graphkb.types import Progress, no_progress
 
 Run = list[tuple[str, float]]
@@ -40,7 +41,8 @@ class LegRuns:
     """One question's hits (text unit id, score) by leg, with what fusion needs beside them.
 
     ``documents`` maps each text unit to the number of its document, ``keys`` to the key of its
-    document in the question's judgement; ``relevant`` are the keys that answer it.
+    document in the question's judgement; ``relevant`` are the keys that answer it. ``periods``
+    says how well each text unit fits the period that the question names.
     """
 
     id: str
@@ -50,6 +52,7 @@ class LegRuns:
     documents: Mapping[str, int]
     keys: Mapping[str, str]
     relevant: tuple[str, ...]
+    periods: Mapping[str, float] = field(default_factory=dict)
 
     def ranked(self, fusion: Fusion) -> list[str]:
         """Document keys in the order of this fusion, best first, each once."""
@@ -57,6 +60,7 @@ class LegRuns:
             self.runs, fusion.method, fusion.weights, fusion.k,
             self.trust, self.coverage, self.documents,
         )  # fmt: skip
+        hits = by_period(hits, self.periods)
         return list(dict.fromkeys(self.keys[hit.id] for hit in hits if hit.id in self.keys))
 
 
@@ -130,7 +134,8 @@ def _runs(
         for unit_id, document_id in document_of.select("id", "document_id").iter_rows()
     }
     documents = snapshot.graph.documents(ids)
-    return LegRuns(question.id, runs, trust, coverage, documents, keys, judgement.relevant)
+    fits = agreements(snapshot, question.query, ids) if snapshot.settings.search.periods else {}
+    return LegRuns(question.id, runs, trust, coverage, documents, keys, judgement.relevant, fits)
 
 
 def _alone(snapshot: Snapshot, question: Question, limit: int, leg: str) -> Run:

@@ -214,11 +214,12 @@ class DocumentNames:
     """Finds documents by id, else by path, else by title (which several may share)."""
 
     def __init__(self, documents: Iterable[tuple[str, str, str]]) -> None:
-        """``documents`` are (id, path, title)."""
+        """``documents`` are (id, path, title), once for each path; an empty name is none."""
         self._by: tuple[dict[str, list[str]], ...] = ({}, {}, {})
         for document_id, path, title in documents:
             for names, name in zip(self._by, (document_id, path, title), strict=True):
-                names.setdefault(_normal(name), []).append(document_id)
+                if name:
+                    names.setdefault(_normal(name), []).append(document_id)
 
     def find(self, name: str) -> list[str]:
         """Document ids that ``name`` stands for; empty when it names none."""

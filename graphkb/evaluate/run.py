@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -95,9 +96,14 @@ def run_evaluation(
 
 def document_names(project: Searchable, inside: Collection[str] | None = None) -> DocumentNames:
     """The project's documents (those ``inside``, where that is given), to be found by id, path or
-    title."""
-    rows = project.table("documents").select("id", "path", "title").iter_rows()
-    return DocumentNames(row for row in rows if _in(row[0], inside))
+    title, also by the paths of their copies."""
+    names: list[tuple[str, str, str]] = []
+    rows = project.table("documents").select("id", "path", "title", "metadata").iter_rows()
+    for document, path, title, metadata in rows:
+        if _in(document, inside):
+            copies = json.loads(metadata or "{}").get("duplicate_paths", ())
+            names += [(document, path, title), *((document, copy, "") for copy in copies)]
+    return DocumentNames(names)
 
 
 def documents_inside(snapshot: Snapshot) -> frozenset[str] | None:

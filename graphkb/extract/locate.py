@@ -21,6 +21,11 @@ _DOTTED = re.compile(r"\.(?=\w)")
 _WORD = re.compile(r"\S+")
 _SENTENCE_ENDS = tuple(".!?。！？…；\"'”’」』）)")
 _MAX_GAP = 3
+# Stand in a folded text for a character that folds to nothing, and for one that does not fold to
+# one sign or needs a look at its neighbours.
+_NOTHING, _OTHER = "\0", "\1"
+_RUN = re.compile(f"[^ {_NOTHING}]+(?: [^ {_NOTHING}]+)*")
+_LOOSE_DOT = re.compile(r"(?<!\d)\.|\.(?!\d)")
 
 
 class Located:
@@ -182,11 +187,61 @@ def _folded_character(character: str) -> str:
 @lru_cache(maxsize=16_384)
 def _folded(name: str) -> str:
     """A name as the text is folded; names come again in relationships and in other units."""
-    return _fold_places(name)[0]
+    signs = _signs(name)
+    if signs is None:
+        return fold_each(name)[0]
+    return " ".join(filter(None, signs.replace(_NOTHING, "").split(" ")))
+
+
+class _Signs(dict[int, str]):
+    """Character codes to the one sign that each folds to, or to :data:`_NOTHING`; to
+    :data:`_OTHER` where it is not so simple."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        folded = character if character == "." else _folded_character(character)
+        plain = len(folded) <= 1 and not _HAN.match(folded) and folded not in (_NOTHING, _OTHER)
+        dotted = folded == "." and character != "."
+        sign = self[code] = (folded or _NOTHING) if plain and not dotted else _OTHER
+        return sign
+
+
+_SIGNS = _Signs()
+
+
+def _signs(text: str) -> str | None:
+    """The sign of each character; None for a text where that is not so simple."""
+    signs = text.translate(_SIGNS)
+    if _OTHER in signs or ("&" in text and _ENTITY.search(text)):
+        return None
+    return _LOOSE_DOT.sub(_NOTHING, signs) if "." in signs else signs
 
 
 def _fold_places(text: str) -> tuple[str, list[int], list[int]]:
     """The text as :func:`name_key` folds a name, and where each character begins and ends."""
+    signs = _signs(text)
+    if signs is None:
+        return fold_each(text)
+    folded: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    end = 0
+    for run in _RUN.finditer(signs):
+        start = run.start()
+        if folded and " " in signs[end:start]:
+            folded.append(" ")
+            starts.append(start)
+            ends.append(start)
+        end = run.end()
+        folded.append(run.group())
+        starts.extend(range(start, end))
+        ends.extend(range(start + 1, end + 1))
+    return "".join(folded), starts, ends
+
+
+def fold_each(text: str) -> tuple[str, list[int], list[int]]:
+    """As :func:`_fold_places`, character by character, for any text. (No name begins or ends with
+    a space, so where spaces stand is of no matter.)"""
     signs: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

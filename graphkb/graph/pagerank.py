@@ -111,7 +111,7 @@ def _above(
     residual: Floats, touched: npt.NDArray[np.int64], tolerance: float
 ) -> npt.NDArray[np.int64]:
     """Touched nodes whose residual is above the tolerance, sorted, each once."""
-    if touched.size * 20 > residual.size:  # looking at all nodes is cheaper than sorting these
+    if touched.size * 2 > residual.size:  # looking at all nodes is cheaper than at these
         return np.flatnonzero(residual > tolerance)
     return np.unique(touched[residual[touched] > tolerance])
 

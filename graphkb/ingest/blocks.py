@@ -25,8 +25,10 @@ class Block:
     body: int = 0
 
 
-# "##概述" without a space is common in Chinese Markdown; one # would be a hashtag.
+# "##概述" without a space is common in Chinese Markdown; one # is a hashtag, but for a line that
+# stands alone and holds no other.
 _ATX = re.compile(rf" {{0,3}}(#{{1,6}})(?:[ \t]+(.*)|\Z)|(#{{2,6}})(?=[{HAN}])(.*)")
+_TIGHT_TITLE = re.compile(rf" {{0,3}}#(?=[{HAN}])([^#]+)\Z")
 _ATX_END = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
 _UNDERLINE = re.compile(r" {0,3}(?:(={2,})|(-{3,}))[ \t]*$")
 _NOT_A_TITLE = re.compile(r"\s*(?:[-*+>|#]|\d+[.)]|```|~~~|$)|\s{4}")
@@ -109,6 +111,9 @@ def _block_at(lines: _Lines, at: int, *, opens_paragraph: bool) -> Block | None:
         if match is not None:
             marks, title = match.group(1) or match.group(3), match.group(2) or match.group(4)
             return Block("heading", start, end, len(marks), plain_title(title or ""))
+        tight = _TIGHT_TITLE.match(line) if opens_paragraph else None
+        if tight is not None and len(line) <= _LONGEST_TITLE and not lines[at + 1].strip():
+            return Block("heading", start, end, 1, plain_title(tight.group(1)))
     if "`" in line or "~" in line:
         code = _code_end(lines, at)
         if code:

@@ -60,6 +60,11 @@ def read_data(
         reading = reader(source, data, options)
     except InputError as error:
         return FileReading(refused=(Refused(source.path, str(error)),))
+    return checked(source, reading)
+
+
+def checked(source: SourceFile, reading: FileReading) -> FileReading:
+    """The reading without documents that hold no text; a refusal where there are no others."""
     if not reading.refused and all(is_blank(record.text) for record in reading.records):
         empty = Refused(source.path, "holds no text; add text or remove the file")
         return FileReading(refused=(empty,), notes=reading.notes)

@@ -21,8 +21,9 @@ def list_files(folder: Path, options: Input, left_out: list[str] | None = None) 
     Hidden files and folders, Thumbs.db, ``~$`` lock files and __MACOSX are left out. A pattern
     without ``/`` matches names at any depth, one with ``/`` the path below the folder; one that
     names a folder takes all below it. Links to folders inside are not followed (they are met
-    anyway); other folders are read once however many links lead there. What cannot be opened
-    is listed too, so that reading it says why. With ``input.gitignore`` what repositories leave
+    anyway). A link that leads out of the folder is listed and not followed, so that reading it
+    says where it leads; with ``input.follow_links`` it is, a folder once however many links lead
+    there. What cannot be opened is listed too. With ``input.gitignore`` what repositories leave
     out is left out; a line that says so is added to ``left_out``.
 
     Raises InputError where the folder is missing or is a file.
@@ -42,7 +43,7 @@ def list_files(folder: Path, options: Input, left_out: list[str] | None = None) 
     ignored = Ignored() if options.gitignore else None
     files = [
         file
-        for file in _walk(folder, ignored)
+        for file in _walk(folder, ignored, follow_links=options.follow_links)
         if any(pattern.fullmatch(file.path) for pattern in include)
         and not any(pattern.fullmatch(file.path) for pattern in exclude)
     ]
@@ -56,7 +57,7 @@ def is_excluded(path: str, options: Input) -> bool:
     return any(_pattern(pattern).fullmatch(path) for pattern in options.exclude)
 
 
-def _walk(folder: Path, ignored: Ignored | None) -> list[SourceFile]:
+def _walk(folder: Path, ignored: Ignored | None, *, follow_links: bool) -> list[SourceFile]:
     root = os.path.realpath(folder)
     seen = {root}
     stack = [(str(folder), "")]
@@ -84,7 +85,10 @@ def _walk(folder: Path, ignored: Ignored | None) -> list[SourceFile]:
                 _shown(path), _shown(entry.name), is_folder=is_folder
             ):
                 continue
-            if is_folder:
+            if not follow_links and _leads_out(entry, root):
+                target = _shown(os.path.realpath(entry.path))
+                files.append(SourceFile(_shown(path), Path(entry.path), 0, leads_to=target))
+            elif is_folder:
                 if _is_new_folder(entry, root, seen):
                     stack.append((entry.path, path))
             else:
@@ -106,6 +110,15 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:
         return False
+
+
+def _leads_out(entry: os.DirEntry[str], root: str) -> bool:
+    """Whether an entry is a link to what is there and not below the folder."""
+    if not entry.is_symlink():
+        return False
+    real = os.path.realpath(entry.path)
+    below = real == root or real.startswith(root.rstrip(os.sep) + os.sep)
+    return not below and os.path.exists(real)
 
 
 def _is_new_folder(entry: os.DirEntry[str], root: str, seen: set[str]) -> bool:

@@ -39,14 +39,14 @@ def pack(kind: str, **values: Any) -> bytes:
     return json.dumps({"kind": kind, **values}).encode("ascii")
 
 
-def pack_reading(reading: FileReading, *, tired: bool) -> bytes:
-    """What a file gave, as a message of kind ``read``; a ``tired`` process reads no other."""
+def pack_reading(reading: FileReading, **more: bool) -> bytes:
+    """What a file gave, as a message of kind ``read`` that says ``more`` too."""
     return pack(
         "read",
         records=[asdict(record) for record in reading.records],
         refused=[[item.where, item.reason] for item in reading.refused],
         notes=reading.notes,
-        tired=tired,
+        **more,
     )
 
 

@@ -1,9 +1,10 @@
 """Files read by processes of their own, so that one that hangs or crashes its parser costs only
 itself.
 
-Plain text, code, Markdown, CSV and JSON are read in this process; the others one by one in a few
-worker processes (:mod:`graphkb.ingest.worker`), which are started when there is such a file and
-end with the call. They are new interpreters, so it makes no difference whether the caller is a
+Plain text, code, Markdown, CSV and JSON are read in this process; the others in a few worker
+processes (:mod:`graphkb.ingest.worker`), which are started when there is such a file and end with
+the call: one file each, or of a large one some pages each (:mod:`graphkb.ingest.shares`). They are
+new interpreters, so it makes no difference whether the caller is a
 script, a notebook or runs an event loop.
 """
 
@@ -13,7 +14,7 @@ import os
 import queue
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from graphkb.errors import InputError
 from graphkb.ingest.detect import find_reader, read_data
@@ -26,11 +27,12 @@ from graphkb.ingest.readers.markdown import read_markdown
 from graphkb.ingest.readers.tabular import read_table
 from graphkb.ingest.readers.text import read_text
 from graphkb.ingest.records import FileReading, Reader, SourceFile
+from graphkb.ingest.shares import Join, Part, Shared, Task, Whole
 from graphkb.ingest.worker import why_failed
 from graphkb.settings_input import Input
 from graphkb.types import Progress, Refused, no_progress
 
-__all__ = ["IN_PROCESS", "read_files"]
+__all__ = ["IN_PROCESS", "is_costly", "read_files"]
 
 IN_PROCESS: frozenset[Reader] = frozenset(
     {read_code, read_json, read_json_lines, read_markdown, read_table, read_text}
@@ -63,7 +65,7 @@ def read_files(
     with _Pool(files, options, counted) as pool:
         later: list[int] = []
         for place, source in enumerate(files):
-            if _by_name(source, options):
+            if is_costly(source, options):
                 pool.add(place)
             else:
                 later.append(place)
@@ -80,9 +82,9 @@ def read_files(
     return [reading for reading in readings if reading is not None]
 
 
-def _by_name(source: SourceFile, options: Input) -> bool:
+def is_costly(source: SourceFile, options: Input) -> bool:
     """Whether a file's name alone says that it is read by a worker."""
-    if source.size == 0:
+    if source.size == 0 or source.leads_to:
         return False
     if source.suffix in options.converters:
         return True
@@ -131,12 +133,24 @@ class _Counted:
 
 @dataclass
 class _Pages:
-    """How far a file is that a worker reads, and since when."""
+    """How far a file is that workers read, and since when; ``done`` by part."""
 
     started: float
-    done: int = 0
+    done: dict[int, int] = field(default_factory=dict)
     total: int = 0
     shown: int = 0
+
+
+@dataclass(frozen=True)
+class _Errand:
+    """What one worker is to do about a file; ``part`` is the place of a part among its parts."""
+
+    place: int
+    task: Task
+    part: int = 0
+
+
+_Result = FileReading | Shared | bytes | BaseException
 
 
 class _Pool:
@@ -144,12 +158,16 @@ class _Pool:
 
     def __init__(self, files: Sequence[SourceFile], options: Input, counted: _Counted) -> None:
         self.files, self.options, self.counted = files, options, counted
-        self.tasks: queue.SimpleQueue[int | None] = queue.SimpleQueue()
-        self.results: queue.SimpleQueue[tuple[int, FileReading | BaseException]]
-        self.results = queue.SimpleQueue()
+        self.most = min(_MOST_PROCESSES, os.cpu_count() or 1)
+        self.errands: queue.SimpleQueue[_Errand | None] = queue.SimpleQueue()
+        self.results: queue.SimpleQueue[tuple[_Errand, _Result]] = queue.SimpleQueue()
         self.processes: list[ReadingProcess] = []
         self.waiting: set[int] = set()
+        self.open = 0
+        self.parts: dict[int, list[bytes | None]] = {}
         self.pages: dict[int, _Pages] = {}
+        self.found: list[tuple[int, FileReading]] = []
+        self.told = False
 
     def __enter__(self) -> _Pool:
         return self
@@ -157,72 +175,109 @@ class _Pool:
     def __exit__(self, *error: object) -> None:
         # Threads that wait for a file go on at once and see that there are no more.
         for _ in self.processes:
-            self.tasks.put(None)
+            self.errands.put(None)
         for process in self.processes:
             process.close()
 
     def add(self, place: int) -> None:
         """Have a file read by the next worker that is free."""
         self.waiting.add(place)
-        self.tasks.put(place)
-        most = min(_MOST_PROCESSES, os.cpu_count() or 1)
-        if len(self.processes) < min(most, len(self.waiting)):
+        self._send(_Errand(place, Whole(self.most)))
+
+    def _send(self, errand: _Errand) -> None:
+        self.errands.put(errand)
+        self.open += 1
+        if len(self.processes) < min(self.most, self.open):
             process = ReadingProcess(self.options, self._serve)
             self.processes.append(process)
             process.start()
 
     def _serve(self, process: ReadingProcess) -> None:
-        """What a thread does: hand files to its process until there are no more."""
-        while (place := self.tasks.get()) is not None and not process.closed:
-            self.pages[place] = _Pages(time.monotonic())
-            try:
-                self.results.put((place, process.read(self.files[place], self._page(place))))
-            # Raised again by the thread that waits for the result.
-            except BaseException as error:
-                self.results.put((place, error))
+        """What a thread does: hand errands to its process until there are no more."""
+        while (errand := self.errands.get()) is not None and not process.closed:
+            place = errand.place
+            result: _Result = b""
+            # Of a file that is refused already the other parts are not read.
+            if place in self.waiting:
+                self.pages.setdefault(place, _Pages(time.monotonic()))
+                try:
+                    result = process.read(self.files[place], self._page(errand), errand.task)
+                # Raised again by the thread that waits for the result.
+                except BaseException as error:
+                    result = error
+            self.results.put((errand, result))
 
-    def _page(self, place: int) -> Callable[[int, int], None]:
+    def _page(self, errand: _Errand) -> Callable[[int, int], None]:
         def said(done: int, total: int) -> None:
-            self.pages[place].done, self.pages[place].total = done, total
+            pages = self.pages.get(errand.place)
+            if pages is not None:
+                pages.done[errand.part] = done
+                if not isinstance(errand.task, Part):
+                    pages.total = total
 
         return said
 
     def look(self) -> None:
-        """End the workers whose time is up."""
+        """Take what is there and end the workers whose time is up."""
+        while not self.results.empty():
+            self._take(*self.results.get())
         for process in self.processes:
             process.end_overdue()
 
     def rest(self) -> list[tuple[int, FileReading]]:
         """Wait for all that was added."""
-        found: list[tuple[int, FileReading]] = []
-        told = False
         while self.waiting:
             try:
-                place, reading = self.results.get(timeout=_SECONDS_BETWEEN_LOOKS)
+                self._take(*self.results.get(timeout=_SECONDS_BETWEEN_LOOKS))
             except queue.Empty:
-                self.look()
                 self._show_pages()
-                continue
-            self.waiting.discard(place)
-            self.pages.pop(place, None)
-            if isinstance(reading, WorkerStartError):
-                notes = () if told else (f"{reading}; files are read here, without limits",)
-                told = True
-                here = _read_without_limits(self.files[place], self.options)
-                reading = replace(here, notes=(*notes, *here.notes))
-            elif isinstance(reading, BaseException):
-                raise reading
-            found.append((place, reading))
-            self.counted.file()
             self.look()
-        return found
+        return self.found
+
+    def _take(self, errand: _Errand, result: _Result) -> None:
+        """What became of an errand: the file is read, or there are more to send."""
+        place = errand.place
+        self.open -= 1
+        if place not in self.waiting:
+            return
+        if isinstance(result, Shared):
+            self.parts[place] = [None] * len(result.parts)
+            self.pages[place].total = result.parts[-1].pages.stop
+            for number, part in enumerate(result.parts):
+                self._send(_Errand(place, part, number))
+        elif isinstance(result, bytes):
+            parts = self.parts[place]
+            parts[errand.part] = result
+            if all(part is not None for part in parts):
+                join = Join(tuple(part for part in self.parts.pop(place) if part is not None))
+                self._send(_Errand(place, join, len(parts)))
+        elif isinstance(result, WorkerStartError):
+            self._done(place, self._read_here(place, result))
+        elif isinstance(result, BaseException):
+            raise result
+        else:
+            self._done(place, result)
+
+    def _read_here(self, place: int, error: WorkerStartError) -> FileReading:
+        notes = () if self.told else (f"{error}; files are read here, without limits",)
+        self.told = True
+        here = _read_without_limits(self.files[place], self.options)
+        return replace(here, notes=(*notes, *here.notes))
+
+    def _done(self, place: int, reading: FileReading) -> None:
+        self.waiting.discard(place)
+        self.pages.pop(place, None)
+        self.parts.pop(place, None)
+        self.found.append((place, reading))
+        self.counted.file()
 
     def _show_pages(self) -> None:
         """Of the first file that takes long, how many of its pages are done."""
         now = time.monotonic()
         for place, pages in sorted(self.pages.copy().items()):
             if pages.total and now - pages.started > _SECONDS_UNTIL_PAGES:
-                if pages.done > pages.shown:
-                    pages.shown = pages.done
-                    self.counted.pages(self.files[place].path, pages.done, pages.total)
+                done = sum(pages.done.copy().values())
+                if done > pages.shown:
+                    pages.shown = done
+                    self.counted.pages(self.files[place].path, done, pages.total)
                 return

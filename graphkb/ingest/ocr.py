@@ -8,6 +8,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import median
@@ -37,7 +38,8 @@ _PART = 2
 _LEAST_STRIP = 2000
 # Where memory is short a smaller image is tried, down to this longest side.
 _SMALLEST = 1000
-_MOST_THREADS = 2
+most_threads: ContextVar[int] = ContextVar("threads", default=2)
+"""Threads of the engine where it is started."""
 # A box around a line of text is a third higher than its letters are large.
 _SIZE_OF_BOX = 0.75
 _LEAST_STEP = (0.7, 1.4)
@@ -79,6 +81,21 @@ def how_to_read(options: Ocr) -> str:
     return f"{_EXTRA} to read them"
 
 
+def reads_pictures(options: Ocr) -> bool:
+    """Whether pictures inside documents are read, or told of where the extra is missing."""
+    return options.enabled != "off" and options.pictures == "auto"
+
+
+def unread_pictures(count: int) -> str:
+    """What is said of pictures that were not read."""
+    what = (
+        "a picture that may hold text was"
+        if count == 1
+        else f"{count} pictures that may hold text were"
+    )
+    return f"{what} not read"
+
+
 def is_strip(width: int, height: int) -> bool:
     """Whether an image is a long strip, such as a screenshot of a whole page or chat."""
     return height > max(_LONG * width, _LEAST_STRIP)
@@ -90,11 +107,13 @@ class Recognizer:
     def __init__(self, options: Ocr) -> None:
         self.options = options
 
-    def read_page(self, page: pypdfium2.PdfPage) -> Recognized:
-        """The lines of a PDF page, in points from the top left corner as it is shown."""
-        width, height = page.get_size()
+    def read_page(self, page: pypdfium2.PdfPage, part: Box | None = None, /) -> Recognized:
+        """The lines of a PDF page, or of a part of it (in its own coordinates, y downwards), in
+        points from the top left corner as it is shown."""
+        width, height = (part.width, part.height) if part else page.get_size()
         scale = min(self.options.dpi / 72, LONGEST_SIDE / max(width, height, 1.0))
-        bitmap = page.render(scale=scale, may_draw_forms=False)
+        crop = _margins(page, part) if part else (0.0, 0.0, 0.0, 0.0)
+        bitmap = page.render(scale=scale, crop=crop, may_draw_forms=False)
         try:
             return self.read_image(np.array(bitmap.to_numpy()[:, :, :3]), scale)
         finally:
@@ -130,6 +149,16 @@ class Recognizer:
     def _confidence(self, text: str, score: float) -> float:
         """The model's; none for Chinese characters where the languages say that there are none."""
         return 0.0 if "zh" not in self.options.languages and has_han(text) else score
+
+
+def _margins(page: pypdfium2.PdfPage, part: Box) -> tuple[float, float, float, float]:
+    """What is cut off a page as it is shown, at the left, bottom, right and top, in points."""
+    left, bottom, right, top = page.get_bbox()
+    sides = [part.x0 - left, -part.bottom - bottom, right - part.x1, top + part.top]
+    turns = page.get_rotation() // 90
+    # A quarter turn with the clock brings the bottom to the left.
+    sides = sides[turns:] + sides[:turns]
+    return tuple(max(side, 0.0) for side in sides)
 
 
 def _parts(image: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -231,7 +260,7 @@ def _engine() -> Callable[[np.ndarray], Any]:
 
     # It warns of every image without text; that is said where it matters.
     logging.getLogger("RapidOCR").setLevel(logging.ERROR)
-    threads = min(_MOST_THREADS, os.cpu_count() or 1)
+    threads = min(most_threads.get(), os.cpu_count() or 1)
     engine = RapidOCR(
         text_score=0.0,
         max_side_len=LONGEST_SIDE,

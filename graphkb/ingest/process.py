@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import graphkb
 from graphkb.errors import GraphkbError
@@ -20,10 +21,13 @@ from graphkb.ingest import frames
 from graphkb.ingest.convert import seconds_allowed
 from graphkb.ingest.records import FileReading, SourceFile
 from graphkb.ingest.scratch import ScratchFolder
+from graphkb.ingest.shares import Part, Shared, Task, Whole
 from graphkb.ingest.worker import OUT_OF_MEMORY
 from graphkb.settings_input import Input
 from graphkb.types import Refused
 
+_Result = TypeVar("_Result", FileReading, bytes)
+_WHOLE = Whole()
 _SECONDS_TO_START = 120.0
 # A converter's own time limit ends first and says more.
 _SECONDS_MORE_FOR_CONVERTERS = 2.0
@@ -60,8 +64,11 @@ class ReadingProcess:
         """Begin to serve in a thread."""
         self._thread.start()
 
-    def read(self, source: SourceFile, on_page: Callable[[int, int], None]) -> FileReading:
-        """What the file gave. Raises WorkerStartError where no process can be started."""
+    def read(
+        self, source: SourceFile, on_page: Callable[[int, int], None], task: Task = _WHOLE
+    ) -> FileReading | Shared | bytes:
+        """What :func:`graphkb.ingest.shares.do_task` gave, or the refusal of a file that the
+        process could not read. Raises WorkerStartError where no process can be started."""
         gone = self._child is not None and self._child.poll() is not None
         if self._overdue or gone:
             self._end()
@@ -74,17 +81,22 @@ class ReadingProcess:
         self._overdue = False
         self._deadline = time.monotonic() + self._seconds
         try:
-            frames.send(child.stdin, pickle.dumps((source, self.options)))
+            frames.send(child.stdin, pickle.dumps((source, self.options, task)))
             most = self.options.max_memory_mb * 1e6
             while (reply := frames.receive(child.stdout, most)) is not None:
                 message = json.loads(reply)
                 if message["kind"] == "page":
                     self._deadline = time.monotonic() + self._seconds
                     on_page(message["done"], message["total"])
+                elif message["kind"] == "shared":
+                    return Shared(tuple(Part(range(*ends)) for ends in message["parts"]))
+                elif message["kind"] == "part":
+                    part = frames.receive(child.stdout, most)
+                    if part is None:
+                        break
+                    return self._rested(message, part)
                 elif message["kind"] == "read":
-                    if message["tired"]:
-                        self._end()
-                    return frames.unpack_reading(message)
+                    return self._rested(message, frames.unpack_reading(message))
                 else:
                     return parser_failed(source, message["why"])
         except OSError:
@@ -96,6 +108,12 @@ class ReadingProcess:
         finally:
             self._deadline = None
         return self._lost(source)
+
+    def _rested(self, message: dict[str, Any], result: _Result) -> _Result:
+        """The result; a process that kept too much memory for it is ended."""
+        if message["tired"]:
+            self._end()
+        return result
 
     def _started(self) -> subprocess.Popen[bytes]:
         """A new process that has said that it is ready."""

@@ -43,6 +43,8 @@ SOURCES: dict[str, pl.DataType] = {
 
 def file_hash(source: SourceFile) -> str:
     """Hash of the file's bytes; of its name where it cannot be read, so that it is tried again."""
+    if source.leads_to:
+        return content_hash("a link", source.path, source.leads_to)
     try:
         if not stat.S_ISREG(source.location.stat().st_mode):
             return content_hash("not a file", source.path)
@@ -68,7 +70,13 @@ def read_file(source: SourceFile, options: Input) -> FileReading:
 
 
 def read_bytes(source: SourceFile, options: Input) -> bytes:
-    """A file's bytes. Raises InputError where it cannot be opened or is larger than allowed."""
+    """A file's bytes. Raises InputError where it cannot be opened or is larger than allowed, and
+    for a link that is not followed."""
+    if source.leads_to:
+        raise InputError(
+            f"a link that leads out of the input folder, to {source.leads_to}; set "
+            "input.follow_links: true to read what is there, or put a copy in its place"
+        )
     try:
         status = source.location.stat()
         if stat.S_ISDIR(status.st_mode):

@@ -28,6 +28,7 @@ class SourceFile:
     Names that are not UTF-8 appear in ``path`` with their bytes as ``\\xNN``. A member of a
     container has its path after the container's, the container's ``location``, the number of
     containers around it as ``depth`` and the ``allowance`` that it shares with the others.
+    ``leads_to`` is the target of a link out of the folder that is not followed.
     """
 
     path: str
@@ -35,6 +36,7 @@ class SourceFile:
     size: int
     depth: int = 0
     allowance: Allowance | None = field(default=None, compare=False)
+    leads_to: str = ""
 
     @property
     def stem(self) -> str:

@@ -1,8 +1,8 @@
 """The process that reads files for another one (:mod:`graphkb.ingest.process`).
 
-It reads requests (pickled ``(SourceFile, Input)``) from standard input and answers on standard
-output, see :mod:`graphkb.ingest.frames`. It ends when its parent does, when it needs more memory
-than it may, and when its input ends.
+It reads requests (pickled ``(SourceFile, Input, Task)``) from standard input and answers on
+standard output, see :mod:`graphkb.ingest.frames`. It ends when its parent does, when it needs more
+memory than it may, and when its input ends.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from graphkb.ingest import frames
 from graphkb.ingest.records import FileReading, page_listener
+
+if TYPE_CHECKING:
+    from graphkb.ingest.shares import Shared
 
 OUT_OF_MEMORY = 77
 """Exit code of a process that needed more memory than it may."""
@@ -49,23 +52,24 @@ def main(parent: int, memory_mb: int) -> None:
         return
     sys.path[:] = pickle.loads(hello)
     with _one_thread():
-        from graphkb.ingest.read import read_file
+        from graphkb.ingest.shares import do_task
 
     frames.send(replies, frames.pack("ready"))
     while (request := frames.receive(requests)) is not None:
-        source, options = pickle.loads(request)
+        source, options, task = pickle.loads(request)
         page_listener.set(_Pages(replies))
         is_converted = source.suffix in options.converters
         _Network.allowed = is_converted
         _bound_memory(None if is_converted else memory_mb)
         try:
-            reply = _packed(read_file(source, options), memory_mb)
+            reply = _packed(do_task(source, options, task), memory_mb)
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
         # What any parser may raise on any damaged file costs that file only.
         except Exception as error:
-            reply = frames.pack("failed", why=why_failed(error))
-        frames.send(replies, reply)
+            reply = [frames.pack("failed", why=why_failed(error))]
+        for message in reply:
+            frames.send(replies, message)
 
 
 def why_failed(error: Exception) -> str:
@@ -103,12 +107,20 @@ class _Pages:
             frames.send(self.replies, frames.pack("page", done=done, total=total))
 
 
-def _packed(reading: FileReading, memory_mb: int) -> bytes:
+def _packed(result: FileReading | Shared | bytes, memory_mb: int) -> list[bytes]:
+    """The messages that say it."""
     # What a parser keeps must not count against the next file.
-    reply = frames.pack_reading(reading, tired=resident_mb() > memory_mb / 2)
-    if len(reply) > memory_mb * 500_000:
+    tired = resident_mb() > memory_mb / 2
+    if isinstance(result, FileReading):
+        messages = [frames.pack_reading(result, tired=tired)]
+    elif isinstance(result, bytes):
+        messages = [frames.pack("part", tired=tired), result]
+    else:
+        ends = [[part.pages.start, part.pages.stop] for part in result.parts]
+        messages = [frames.pack("shared", parts=ends)]
+    if max(map(len, messages)) > memory_mb * 500_000:
         raise MemoryError
-    return reply
+    return messages
 
 
 def _own_streams() -> tuple[BinaryIO, BinaryIO]:

@@ -7,6 +7,7 @@ import queue
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from itertools import islice
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -56,14 +57,14 @@ class Asking(Generic[T]):
     def run(self, ahead: int) -> list[Said[T] | ModelFailure]:
         """One outcome a request, in their order; at most ``ahead`` calls are handed over at once.
         An interrupt cancels what is in flight."""
-        places = iter(range(len(self._prompts)))
+        looked_up = self._looked_up(ahead)
         try:
-            self._fill(places, ahead)
+            self._fill(looked_up, ahead)
             while self._pending:
                 if self._has_time() and next(self._meanwhile, _NOTHING) is not _NOTHING:
                     continue
                 self._receive(*take(self._arrivals))
-                self._fill(places, ahead)
+                self._fill(looked_up, ahead)
         except GraphkbError as error:
             self._finish(error)
             raise
@@ -77,14 +78,26 @@ class Asking(Generic[T]):
         back."""
         return bool(self._outcomes) and self._arrivals.empty()
 
-    def _fill(self, places: Iterator[int], ahead: int) -> None:
+    def _looked_up(self, at_once: int) -> Iterator[tuple[int, Request, Reply | None]]:
+        """Each place with its request and the reply that is kept; several are looked up at once,
+        and one that is equal to an earlier one again when its turn comes."""
+        places = iter(range(len(self._prompts)))
+        seen: set[str] = set()
+        while some := [(p, self._request_of(self._prompts[p])) for p in islice(places, at_once)]:
+            replies = self._cache.get_many([request for _, request in some])
+            for (place, request), kept in zip(some, replies, strict=True):
+                again = kept is None and request.key in seen
+                seen.add(request.key)
+                yield place, request, self._cache.get(request) if again else kept
+
+    def _fill(self, looked_up: Iterator[tuple[int, Request, Reply | None]], ahead: int) -> None:
         """Start calls up to ``ahead``; cached replies are taken at once."""
         while len(self._pending) < ahead:
-            place = next(places, None)
-            if place is None:
+            following = next(looked_up, None)
+            if following is None:
                 return
-            request = self._requests[place] = self._request_of(self._prompts[place])
-            kept = self._cache.get(request)
+            place, request, kept = following
+            self._requests[place] = request
             if kept is None:
                 self._start(place, request)
             else:

@@ -14,7 +14,8 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Coroutine
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
+from weakref import finalize
 
 T = TypeVar("T")
 
@@ -23,11 +24,19 @@ _INTERRUPT_SECONDS = 0.2
 _FINALIZE_SECONDS = 0.5
 
 
+class Closing(Protocol):
+    """What has connections on the loop. Closing it twice does no harm."""
+
+    async def close(self) -> None:
+        """Close them."""
+
+
 class _Background:
     """The loop and its thread; ``process`` tells a fork, which has no such thread."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
+        self.open: set[Closing] = set()
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self._run, name="graphkb-llm", daemon=True)
         self.thread.start()
@@ -40,6 +49,8 @@ class _Background:
         self.loop.run_forever()
         for task in asyncio.all_tasks(self.loop):
             task.cancel()
+        for connections in self.open:
+            self.loop.run_until_complete(connections.close())
         self.loop.run_until_complete(asyncio.sleep(0))
         self.loop.close()
 
@@ -54,6 +65,11 @@ class _Background:
         if not self.loop.is_closed():
             self.loop.call_soon_threadsafe(self.loop.call_later, _FINALIZE_SECONDS, close)
 
+    def close(self, connections: Closing) -> None:
+        if connections in self.open and not self.loop.is_closed():
+            self.open.discard(connections)
+            self.loop.call_soon_threadsafe(lambda: self.loop.create_task(connections.close()))
+
     def stop(self) -> None:
         if self.process == os.getpid() and self.thread.is_alive():
             self.loop.call_soon_threadsafe(self.loop.stop)
@@ -64,18 +80,29 @@ _lock = threading.Lock()
 _running: _Background | None = None
 
 
-def background_loop() -> asyncio.AbstractEventLoop:
-    """The process's loop, started at its first use."""
+def _background() -> _Background:
     global _running
     with _lock:
         if _running is None or _running.process != os.getpid() or not _running.thread.is_alive():
             _running = _Background()
-        return _running.loop
+        return _running
+
+
+def background_loop() -> asyncio.AbstractEventLoop:
+    """The process's loop, started at its first use."""
+    return _background().loop
 
 
 def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
     """Start ``work`` on the background loop; cancelling the future cancels it."""
     return asyncio.run_coroutine_threadsafe(work, background_loop())
+
+
+def close_with(owner: object, connections: Closing) -> None:
+    """Have ``connections`` closed when their owner is gone, or when the process ends."""
+    background = _background()
+    background.open.add(connections)
+    finalize(owner, background.close, connections).atexit = False
 
 
 def take(arrivals: queue.SimpleQueue[T]) -> T:

@@ -1,43 +1,67 @@
-"""Requests over the openai SDK, with every failure as a Fault."""
+"""Requests over HTTP, with every failure as a Fault."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
+from graphkb import __version__
 from graphkb.errors import SettingsError
+from graphkb.llm.background import close_with
+from graphkb.llm.events import EventReader
 from graphkb.llm.faults import Fault, judge, judge_inside
 from graphkb.llm.keys import masked, without_secrets
 from graphkb.llm.wire import endpoint, is_local, read_body
 from graphkb.settings import LanguageModel
 
 _PATH = "/chat/completions"
-_NEVER = (
-    "certificate verify failed",
-    "wrong version number",
-    "unknown url",
-    "unsupported protocol",
-)
+_END = "[DONE]"
+_NEVER = ("certificate verify failed", "wrong version number")
+# A gateway's headers are longer than browsers' are.
+_LONGEST_HEADER = 65_536
 
 
-@lru_cache(maxsize=2)
-def _certificates(none: bool) -> ssl.SSLContext:
+@lru_cache(maxsize=1)
+def _certificates() -> ssl.SSLContext:
     """What https is checked against. Reading the certificates takes 40 ms of CPU, so it is done
-    once, and not for plain http on this machine."""
+    once, and only where it is needed."""
     import httpx2
 
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if none else httpx2.create_ssl_context()
+    return httpx2.create_ssl_context()
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What a request may raise; the SDK raises plain ValueError for events that are no JSON."""
-    import httpx2
-    import openai
+    """What a request may raise; plain ValueError is for events that are no JSON."""
+    import aiohttp
 
-    return (Fault, openai.OpenAIError, httpx2.HTTPError, TimeoutError, ValueError)
+    return (Fault, aiohttp.ClientError, OSError, TimeoutError, ValueError)
+
+
+def environment_proxy(address: str) -> str:
+    """The proxy that the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY) or the system
+    names for an address; empty for none, and for what is on this machine or its network.
+
+    Raises SettingsError for one that is no HTTP proxy.
+    """
+    parts = urlsplit(address)
+    if is_local(address) or proxy_bypass(parts.hostname or ""):
+        return ""
+    named = getproxies()
+    proxy = named.get(parts.scheme) or named.get("all") or ""
+    proxy = proxy if "://" in proxy or not proxy else f"http://{proxy}"
+    if proxy and urlsplit(proxy).scheme not in ("http", "https"):
+        raise SettingsError(
+            f"{without_secrets(proxy)}: this proxy of the environment is no HTTP proxy; set "
+            f"{parts.scheme.upper()}_PROXY to one that is, or NO_PROXY={parts.hostname}"
+        )
+    return proxy
 
 
 class Transport:
@@ -56,77 +80,87 @@ class Transport:
             raise SettingsError(
                 "llm.api_key: a key has only ASCII characters and no spaces; copy it again"
             )
-        self._sdk: Any = None
+        self._session: Any = None
 
     def _connected(self) -> Any:
-        if self._sdk is None:
-            import httpx2
-            import openai
+        if self._session is None:
+            import aiohttp
 
             size = self._options.concurrency
-            http = openai.DefaultAsyncHttpxClient(
-                limits=httpx2.Limits(max_connections=size, max_keepalive_connections=size),
-                trust_env=not is_local(self.address),
-                verify=_certificates(self.address.startswith("http:") and is_local(self.address)),
-                # Documents go where the settings say, and nowhere a server sends them on to.
-                follow_redirects=False,
-            )
-            self._sdk = openai.AsyncOpenAI(
-                base_url=self.address,
-                api_key=self._key or "none",
-                default_query=self._query,
-                max_retries=0,
-                http_client=http,
-                timeout=openai.Timeout(
-                    self._options.timeout, connect=self._options.connect_timeout, pool=None
+            secure = self.address.startswith("https:")
+            headers = {"User-Agent": f"graphkb/{__version__}", "Accept": "application/json"}
+            if urlsplit(self.address).username is None:
+                headers["Authorization"] = f"Bearer {self._key or 'none'}"
+            proxy = environment_proxy(self.address)
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=size, ssl=_certificates() if secure else True),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers=headers,
+                proxy=proxy or None,
+                timeout=aiohttp.ClientTimeout(
+                    total=None,
+                    sock_connect=self._options.connect_timeout,
+                    sock_read=self._options.timeout,
                 ),
+                max_line_size=_LONGEST_HEADER,
+                max_field_size=_LONGEST_HEADER,
             )
-        return self._sdk
+            close_with(self, self._session)
+        return self._session
+
+    @asynccontextmanager
+    async def _posted(self, body: Mapping[str, Any]) -> AsyncIterator[Any]:
+        """The response, its body not read yet. Raises Fault when its status is an error."""
+        data = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        seconds = self._options.timeout + self._options.connect_timeout
+        async with asyncio.timeout(seconds):
+            # Documents go where the settings say, and nowhere a server sends them on to.
+            response = await self._connected().post(
+                self.address + _PATH, params=self._query, data=data.encode(),
+                headers={"Content-Type": "application/json"}, allow_redirects=False,
+            )  # fmt: skip
+        async with response:
+            if not 200 <= response.status < 300:
+                async with asyncio.timeout(seconds):
+                    content = await response.read()
+                said = content.decode(response.get_encoding(), "replace")
+                raise self._cleaned(judge(response.status, response.headers, said))
+            yield response
 
     async def send(self, body: Mapping[str, Any]) -> Any:
         """The parsed JSON of the reply. Raises Fault."""
-        import httpx2
-
         seconds = self._options.timeout + self._options.connect_timeout
         try:
-            async with asyncio.timeout(seconds):
-                response = await self._connected().post(_PATH, cast_to=httpx2.Response, body=body)
+            async with asyncio.timeout(seconds), self._posted(body) as response:
+                content = await response.read()
         except _failures() as error:
             raise self._fault(error) from error
-        return self._checked(response.status_code, response.headers, response.content)
+        return self._checked(response.status, response.headers, content)
 
     async def stream(self, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """Chunks as they come; a server that answers without streaming gives one. Raises Fault."""
-        import httpx2
-        import openai
-
         try:
-            response = await self._connected().post(
-                _PATH, cast_to=httpx2.Response, body=body, stream=True,
-                stream_cls=openai.AsyncStream[Any],
-            )  # fmt: skip
+            async with self._posted(body) as response:
+                if "event-stream" not in response.headers.get("Content-Type", ""):
+                    content = await response.read()
+                    yield self._checked(response.status, response.headers, content)
+                    return
+                reader = EventReader()
+                async for received in response.content.iter_any():
+                    for data in reader.feed(received):
+                        if data.startswith(_END):
+                            return
+                        chunk = json.loads(data)
+                        if isinstance(chunk, dict):
+                            yield _without_error(chunk)
         except _failures() as error:
             raise self._fault(error) from error
-        try:
-            if "event-stream" not in response.headers.get("content-type", ""):
-                content = await response.aread()
-                yield self._checked(response.status_code, response.headers, content)
-                return
-            chunks = openai.AsyncStream(cast_to=object, response=response, client=self._sdk)
-            async for chunk in chunks:
-                if isinstance(chunk, dict):
-                    yield chunk
-        except _failures() as error:
-            raise self._fault(error) from error
-        finally:
-            await response.aclose()
 
     def _checked(self, status: int, headers: Mapping[str, str], content: bytes) -> Any:
         try:
             return read_body(status, headers, content)
         except Fault as fault:
-            fault.said = self.clean(fault.said)
-            raise
+            raise self._cleaned(fault) from fault.__cause__
 
     @property
     def where(self) -> str:
@@ -137,55 +171,49 @@ class Transport:
         """``text`` without the key."""
         return masked(text, self._key)
 
+    def _cleaned(self, fault: Fault) -> Fault:
+        fault.said = self.clean(fault.said)
+        return fault
+
     def _fault(self, error: Exception) -> Fault:
-        """What an exception of the SDK means."""
-        import httpx2
-        import openai
+        """What an exception of a request means."""
+        import aiohttp
 
         if isinstance(error, Fault):
-            return error
-        if isinstance(error, openai.APIStatusError):
-            response = error.response
-            fault = judge(response.status_code, response.headers, response.text)
-            fault.said = self.clean(fault.said)
-            return fault
-        if isinstance(error, TimeoutError | openai.APITimeoutError | httpx2.TimeoutException):
-            return self._timeout(error)
-        if isinstance(error, openai.APIConnectionError | httpx2.HTTPError):
-            return self._broken(error)
-        if isinstance(error, openai.APIError):
-            inside = error.body if isinstance(error.body, dict) else {"error": error.message}
-            fault = judge_inside(inside)
-            fault.said = self.clean(fault.said)
-            return fault
-        return Fault("server", f"the reply was not JSON ({self.clean(str(error))[:100]})")
-
-    def _timeout(self, error: Exception) -> Fault:
-        import httpx2
-
-        if isinstance(error.__cause__, httpx2.ConnectTimeout):
+            return self._cleaned(error)
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
             seconds = self._options.connect_timeout
             return Fault("unreachable", f"no connection within {seconds:g} s")
-        return Fault("silent", f"no reply within {self._options.timeout:g} s")
-
-    def _broken(self, error: Exception) -> Fault:
-        import httpx2
-
-        root: BaseException = error
-        connecting = False
-        while True:
-            connecting = connecting or isinstance(root, httpx2.ConnectError)
-            following = root.__cause__ or root.__context__
-            if following is None:
-                break
-            root = following
-        said = self.clean(" ".join(str(root).split())[:200] or type(root).__name__)
+        if isinstance(error, TimeoutError):
+            return Fault("silent", f"no reply within {self._options.timeout:g} s")
+        said = self.clean(_said(error))
+        if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
+            return Fault("address", said)
         if any(sign in said.lower() for sign in _NEVER):
             return Fault("address", said)
-        return Fault("unreachable" if connecting else "server", said)
+        if isinstance(error, aiohttp.ClientConnectorError):
+            return Fault("unreachable", said)
+        if isinstance(error, aiohttp.ClientError | OSError):
+            return Fault("server", said)
+        return Fault("server", f"the reply was not JSON ({said[:100]})")
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._sdk is not None:
-            await self._sdk.close()
-            self._sdk = None
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+
+def _without_error(chunk: dict[str, Any]) -> dict[str, Any]:
+    """A chunk that is no error. Raises Fault for one that is."""
+    if chunk.get("error"):
+        raise judge_inside(chunk)
+    return chunk
+
+
+def _said(error: BaseException) -> str:
+    """What the innermost exception says, in one line: what the system said, not the library."""
+    root = error
+    while (following := root.__cause__ or root.__context__) is not None:
+        root = following
+    return " ".join(str(root).split())[:200] or type(root).__name__

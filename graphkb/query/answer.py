@@ -22,7 +22,7 @@ from graphkb.llm.prompts import fill_prompt, prompt_language
 from graphkb.query import drift, global_, lazy
 from graphkb.query.ask import Ask
 from graphkb.query.citations import check_answer, check_citations
-from graphkb.query.compose import compose_answer, last_turns
+from graphkb.query.compose import compose_answer, last_turns, missing_names
 from graphkb.query.hybrid import hybrid_context, placed_citations
 from graphkb.query.impact import impact_answer
 from graphkb.query.local import local_context
@@ -258,14 +258,18 @@ def _quoted(snapshot: Snapshot, ask: Ask, context: Context, notes: Notes, why: s
     if quoted is None:
         return refusal
     notes.warnings += quoted.warnings
-    return replace(refusal, text=quoted.text, citations=quoted.citations, refused=False)
+    text = quoted.text
+    if absent := missing_names(snapshot, language, context):
+        text = f"{absent}\n\n{text}"
+    return replace(refusal, text=text, citations=quoted.citations, refused=False)
 
 
 def _refusal(snapshot: Snapshot, ask: Ask, context: Context) -> Answer:
     language = prompt_language(question_language(ask.question))
     return Answer(
         question=ask.question,
-        text=fill_prompt(snapshot.root, language, "refusal"),
+        text=missing_names(snapshot, language, context)
+        or fill_prompt(snapshot.root, language, "refusal"),
         citations=(),
         refused=True,
         method=context.method,

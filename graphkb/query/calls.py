@@ -146,6 +146,7 @@ class Calls:
             passages=gathered.passages,
             evidence=value,
             n_tokens=gathered.n_tokens,
+            missing=evidence.missing,
             points=points,
             trace=(*found.trace, *self.trace),
             warnings=(*found.warnings, *self.warnings),
@@ -167,6 +168,7 @@ class Calls:
             evidence=evidence.value,
             n_tokens=n_tokens,
             foreign=evidence.foreign,
+            missing=evidence.missing,
             trace=(*found.trace, *self.trace),
             warnings=(*found.warnings, *self.warnings),
         )

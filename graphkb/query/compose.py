@@ -30,6 +30,8 @@ STEP = "answer"
 
 _EDGE = re.compile(r"<(?=/?\s*(?:source|points|background|conversation)\b)", re.IGNORECASE)
 
+_LISTED = {"en": ", ", "zh": "、"}
+
 # Tokens of one background row and of one earlier answer; a longer one is cut.
 _ROW_TOKENS, _TURN_TOKENS = 120, 300
 # Background as a share of the sources and in tokens at least, and the share of it that community
@@ -126,9 +128,19 @@ def is_thin(snapshot: Snapshot, context: Context) -> bool:
 
 
 def _note(snapshot: Snapshot, language: str, context: Context) -> str:
-    if not is_thin(snapshot, context):
+    notes = [missing_names(snapshot, language, context)]
+    if is_thin(snapshot, context):
+        notes.append(fill_prompt(snapshot.root, language, "answer_thin"))
+    return "".join(f"{note}\n\n" for note in notes if note)
+
+
+def missing_names(snapshot: Snapshot, language: str, context: Context) -> str:
+    """A sentence that says which names of the question the knowledge base does not hold; empty
+    where it holds all."""
+    if not context.missing:
         return ""
-    return fill_prompt(snapshot.root, language, "answer_thin") + "\n\n"
+    names = _LISTED[language].join(context.missing)
+    return fill_prompt(snapshot.root, language, "missing", names=names)
 
 
 def _conversation(history: Iterable[Turn]) -> str:

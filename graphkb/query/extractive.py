@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from graphkb.errors import EmbeddingError
+from graphkb.query.asked_kind import asked_kinds, holds_kind
 from graphkb.query.phrases import Phrase, Phrases, names_another, phrases_held
 from graphkb.query.sentences import Sentence, sentences_of
 from graphkb.search.snapshot import Snapshot
@@ -19,7 +19,7 @@ from graphkb.types import Passage
 _CONTEXT_SHARE = 0.5
 # What a sentence gains by naming something that an earlier chosen sentence introduced.
 _BRIDGE_SHARE = 0.3
-# What a sentence gains by holding the kind of thing asked for (a date, a number).
+# What a sentence gains by holding the kind of thing asked for (a date, a place).
 _KIND_SHARE = 0.2
 # What a sentence gains by holding all that the question names as a whole ("Room 17").
 _PHRASE_SHARE = 0.3
@@ -32,15 +32,6 @@ _SCORE_POWER, _LEAST_SHARE = 0.3, 0.05
 # Across languages: what shared codes and names add to a cosine, which differs by hundredths.
 _NAMED_SHARE = 0.2
 _FOREIGN_PASSAGES, _FOREIGN_SENTENCES, _FOREIGN_QUOTES = 3, 40, 3
-
-_WHEN = re.compile(
-    r"\b(?:when|what (?:date|year|day|time)|which year)\b|何时|什么时候|哪年|哪天|日期|几月"
-)
-_HOW_MANY = re.compile(
-    r"\bhow (?:many|much|long|often|old|tall|far)\b|多少|几[个人名家次天年]|多久|多大|价格|费用"
-)
-_DATE = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\d{1,2}\s*月|\d{4}\s*年")
-_NUMBER = re.compile(r"\d")
 
 
 @dataclass(frozen=True)
@@ -145,9 +136,7 @@ def share_held(weights: Mapping[str, float], words: Set[str]) -> float:
 def _candidates(
     snapshot: Snapshot, question: str, passages: Sequence[Passage]
 ) -> tuple[list[_Candidate], Phrases]:
-    asked = question.lower()
-    asks_when = _WHEN.search(asked) is not None
-    asks_number = _HOW_MANY.search(asked) is not None
+    kinds = asked_kinds(question)
     top = max((passage.score for passage in passages), default=0.0) or 1.0
     places: list[tuple[Passage, Sentence]] = []
     for passage in passages:
@@ -156,19 +145,23 @@ def _candidates(
                 places.append((passage, sentence))
     phrases, held = phrases_held(question, [sentence for _, sentence in places])
     candidates: list[_Candidate] = []
+    # Sentences of one passage share what stands above them.
+    contexts: dict[str, frozenset[str]] = {}
     for (passage, sentence), names in zip(places, held, strict=True):
         text = sentence.text
         above = f"{passage.title}\n{sentence.heading or passage.heading}"
         if sentence.heading:
             above = f"{passage.heading}\n{above}"
-        context = stems_of("\n".join((above, *sentence.header)), snapshot.dictionary)
-        fits = (asks_when and _DATE.search(text)) or (asks_number and _NUMBER.search(text))
+        above = "\n".join((above, *sentence.header))
+        if above not in contexts:
+            contexts[above] = stems_of(above, snapshot.dictionary)
+        fits = any(holds_kind(text, kind) for kind in kinds)
         prior = max(passage.score / top, _LEAST_SHARE) ** _SCORE_POWER
-        prior *= 1 + _KIND_SHARE * bool(fits)
+        prior *= 1 + _KIND_SHARE * fits
         start, end = passage.char_start + sentence.start, passage.char_start + sentence.end
         quote = Quote(passage, start, end, text, 0.0, sentence.header)
         own = stems_of(text, snapshot.dictionary) - phrases.other_numbers(names)
-        candidates.append(_Candidate(quote, own, context, prior, names))
+        candidates.append(_Candidate(quote, own, contexts[above], prior, names))
     return candidates, phrases
 
 

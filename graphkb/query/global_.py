@@ -111,6 +111,7 @@ def _quoted(snapshot: Snapshot, ask: Ask, lookup: Lookup | None = None) -> Conte
         method="global",
         passages=tuple(kept),
         evidence=evidence.value,
+        missing=evidence.missing,
         n_tokens=n_tokens,
         reports=tuple(report_row(row) for row in read),
         trace=(*found.trace, step, Step("evidence", evidence.reason, 0.0)),

@@ -31,6 +31,7 @@ def hybrid_context(snapshot: Snapshot, ask: Ask) -> Context:
         passages=tuple(kept),
         evidence=evidence.value,
         foreign=evidence.foreign,
+        missing=evidence.missing,
         n_tokens=n_tokens,
         trace=(*found.trace, Step("evidence", evidence.reason, 0.0)),
         warnings=found.warnings,

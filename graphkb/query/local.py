@@ -19,6 +19,12 @@ from graphkb.query.narrowed import matching_entities, matching_relationships, re
 from graphkb.query.pack import fit, passage_cost, row_cost
 from graphkb.search.hybrid import Retrieval
 from graphkb.search.join import retrieve_all
+from graphkb.search.rows import (
+    communities_of,
+    entities_mentioned,
+    entity_rows,
+    relationship_rows,
+)
 from graphkb.search.snapshot import Snapshot
 from graphkb.types import Context, Step
 
@@ -65,6 +71,7 @@ def local_context(snapshot: Snapshot, ask: Ask) -> Context:
         passages=tuple(texts),
         evidence=evidence.value,
         foreign=evidence.foreign,
+        missing=evidence.missing,
         n_tokens=text_tokens + report_tokens + entity_tokens + edge_tokens + claim_tokens,
         entities=tuple(kept_entities),
         relationships=tuple(kept_edges),
@@ -81,21 +88,18 @@ def _entities_of(snapshot: Snapshot, found: Retrieval, top_k: int) -> dict[str, 
     best = max((weight for _, weight in found.seeds), default=0.0)
     for entity_id, weight in found.seeds:
         scores[entity_id] = max(scores.get(entity_id, 0.0), weight / best if best else 0.0)
-    units = {unit.text_unit_id: 1 / unit.rank for unit in found.units[:5]}
-    columns = ("entity_id", "text_unit_id")
-    mentions = snapshot.store.where("mentions", "text_unit_id", units, columns)
-    pairs = mentions.group_by("entity_id", "text_unit_id").len().sort("entity_id", "text_unit_id")
-    for row in pairs.iter_rows(named=True):
-        share = _MENTION_SHARE * units[row["text_unit_id"]]
-        scores[row["entity_id"]] = scores.get(row["entity_id"], 0.0) + share
+    arrays = snapshot.graph.arrays
+    # Sums of floats depend on their order: by id, whatever the ranks.
+    for unit in sorted(found.units[:5], key=lambda unit: unit.text_unit_id):
+        for place in snapshot.graph.positions((unit.text_unit_id,)):
+            for entity_id in entities_mentioned(arrays, place):
+                scores[entity_id] = scores.get(entity_id, 0.0) + _MENTION_SHARE * (1 / unit.rank)
     ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
     return dict(ranked[:top_k])
 
 
 def _entity_rows(snapshot: Snapshot, scores: Mapping[str, float]) -> Rows:
-    columns = ("id", "human_readable_id", "title", "type", "description", "aliases")
-    found = snapshot.store.where("entities", "id", scores, columns)
-    rows = found.sort("id").to_dicts()
+    rows = entity_rows(snapshot.graph.arrays, scores)
     return sorted(
         ({**row, "score": scores[row["id"]]} for row in rows),
         key=lambda row: (-float(row["score"]), row["id"]),
@@ -105,48 +109,27 @@ def _entity_rows(snapshot: Snapshot, scores: Mapping[str, float]) -> Rows:
 def _relationship_rows(snapshot: Snapshot, entities: Sequence[Any], per_entity: int) -> Rows:
     """Relationships between the entities first, then the strongest to the outside."""
     ids = [row["id"] for row in entities]
-    # Hubs have thousands: what ranks them is fetched of all, the rest of the best only.
-    ranking = ("id", "source_id", "target_id", "weight")
-    frames = [
-        snapshot.store.where("relationships", end, ids, ranking)
-        for end in ("source_id", "target_id")
-    ]
-    both = pl.col("source_id").is_in(ids) & pl.col("target_id").is_in(ids)
-    ranked = (
-        pl.concat(frames)
-        .unique("id", maintain_order=True)
-        .with_columns(both.alias("inside"))
-        .sort(["inside", "weight", "id"], descending=[True, True, False])
-    )
-    best = ranked.head(per_entity * max(len(ids), 1))["id"].to_list()
-    columns = (
-        "id", "human_readable_id", "source", "target", "description", "weight", "text_unit_ids"
-    )  # fmt: skip
-    found = snapshot.store.where("relationships", "id", best, columns).to_dicts()
-    rows = {row["id"]: row for row in found}
-    return [rows[relationship_id] for relationship_id in best]
+    return [*relationship_rows(snapshot.graph.arrays, ids, per_entity * max(len(ids), 1))]
 
 
 def _claim_rows(snapshot: Snapshot, entities: Sequence[Any], unit_ids: Sequence[str]) -> Rows:
     titles = [row["title"] for row in entities]
-    claims = snapshot.store.where("covariates", "text_unit_id", unit_ids)
-    place = {unit_id: index for index, unit_id in enumerate(unit_ids)}
-    rows = claims.filter(pl.col("subject_id").is_in(titles)).sort("id").to_dicts()
     keep = ("human_readable_id", "subject_id", "object_id", "type", "description", "status",
             "start_date", "end_date", "text_unit_id")  # fmt: skip
+    claims = snapshot.store.where("covariates", "text_unit_id", unit_ids, ("id", *keep))
+    place = {unit_id: index for index, unit_id in enumerate(unit_ids)}
+    rows = claims.filter(pl.col("subject_id").is_in(titles)).to_dicts()
     rows.sort(key=lambda row: (place[row["text_unit_id"]], row["id"]))
     return [{key: row[key] for key in keep} for row in rows]
 
 
 def _report_rows(snapshot: Snapshot, scores: Mapping[str, float]) -> Rows:
     """Reports of the entities' leaf communities, the best-scored community first."""
-    nodes = snapshot.store.where("nodes", "entity_id", scores, ("entity_id", "community"))
     weight: dict[int, float] = {}
-    for row in nodes.sort("entity_id").iter_rows(named=True):
-        if row["community"] >= 0:
-            weight[row["community"]] = weight.get(row["community"], 0) + scores[row["entity_id"]]
+    for entity_id, community in sorted(communities_of(snapshot.graph.arrays, scores).items()):
+        weight[community] = weight.get(community, 0.0) + scores[entity_id]
     if not weight:
         return []
-    columns = ["community", "level", "title", "summary", "rank"]
-    rows = reports_of(snapshot, weight).select(columns).to_dicts()
+    columns = ("community", "level", "title", "summary", "rank")
+    rows = reports_of(snapshot, weight, columns).to_dicts()
     return sorted(rows, key=lambda row: (-weight[row["community"]], row["community"]))

@@ -43,16 +43,20 @@ def matching_relationships(snapshot: Snapshot, rows: Iterable[Mapping[str, Any]]
     return [row for row in rows if selection is None or selection.holds(row["text_unit_ids"])]
 
 
-def reports_of(snapshot: Snapshot, communities: Iterable[int]) -> pl.DataFrame:
-    """The reports of some communities; under a filter those with findings that rest on matching
-    text units, made of just these."""
-    found = snapshot.store.where_numbers("community_reports", "community", communities)
+def reports_of(
+    snapshot: Snapshot, communities: Iterable[int], columns: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """The reports of some communities, some columns or all; under a filter those with findings
+    that rest on matching text units, made of just these."""
+    wanted = columns if snapshot.selection is None else None
+    found = snapshot.store.where_numbers("community_reports", "community", communities, wanted)
     if snapshot.selection is None:
         return found
     narrowed = [_narrowed(snapshot, row) for row in found.to_dicts()]
-    return pl.DataFrame(
+    made = pl.DataFrame(
         [row for row in narrowed if row is not None], schema=TABLES["community_reports"].schema
     )
+    return made.select(columns or made.columns)
 
 
 def has_reports(snapshot: Snapshot) -> bool:

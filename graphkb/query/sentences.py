@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from graphkb.text.headings import HEADING_MARKS
 from graphkb.text.sentences import sentence_spans
 from graphkb.text.table_rows import column_names, is_rule, row_cells
 
-_HEADING = re.compile(r"#{1,6}\s+(.*)")
+_HEADING = re.compile(HEADING_MARKS + r"(.*)")
 
 
 @dataclass(frozen=True)

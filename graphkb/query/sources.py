@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from graphkb.query.marks import defuse_marks
+from graphkb.text.headings import HEADING_MARKS
 from graphkb.text.table_rows import header_rows
 from graphkb.text.tokens import count_tokens, truncate_tokens
 from graphkb.types import Passage
 
 # Tokens that marks, numbers and line ends of one line cost.
 _LINE = 4
-_HEADING = re.compile(r"#{1,6}\s+(.*\S)")
+_HEADING = re.compile(HEADING_MARKS + r"(.*\S)")
 _ROW = re.compile(r"\n\s*\|")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from graphkb.query.marks import MARK, MARKS
+from graphkb.text.headings import HEADING_MARKS
 from graphkb.text.segment import STOP_WORDS, search_tokens
 from graphkb.text.sentences import sentence_spans
 
@@ -14,7 +15,7 @@ from graphkb.text.sentences import sentence_spans
 _LEAST_WORDS = 3
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 # Of a line without outer white space: a heading, or the rule of a table.
-_NO_STATEMENT = re.compile(r"#{1,6}\s|[\s|:\-]+\Z")
+_NO_STATEMENT = re.compile(HEADING_MARKS + r"|[\s|:\-]+\Z")
 _OPENS = (":", "：", "?", "？")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -98,17 +99,19 @@ def write_reports(
     given: pl.DataFrame | None = None,
     kept: pl.DataFrame | None = None,
     progress: Progress = no_progress,
+    meanwhile: Iterable[object] = (),
 ) -> ModelReports:
     """Reports of all communities, those of the largest by the model, others ``offline``.
 
     ``given`` rows are there already and stay as they are. A community whose prompt is that of
-    an ``llm`` row in ``kept`` costs nothing and keeps that row's words. Raises
-    ModelUnusableError when no call can succeed.
+    an ``llm`` row in ``kept`` costs nothing and keeps that row's words. ``meanwhile`` is other
+    work, in steps, for the time in which replies are awaited. Raises ModelUnusableError when no
+    call can succeed.
     """
     none = TABLES["community_reports"].empty()
     given, kept = none if given is None else given, none if kept is None else kept
     writer = _Writer(corpus, offline, options, model, root, given, kept, progress)
-    writer.run()
+    writer.run(meanwhile)
     return ModelReports(
         writer.table(),
         len(writer.chosen),
@@ -166,12 +169,13 @@ class _Writer:
         self._n_done = 0
         self._add(given)
 
-    def run(self) -> None:
+    def run(self, other_work: Iterable[object]) -> None:
         """Write all reports; a community waits only for children whose reports it is shown."""
         known = self._there.union(self.chosen)
         others = [number for number in self._offline.communities if number not in known]
         self._write_offline([number for number in others if number in self._parts])
-        meanwhile = self._in_steps([number for number in others if number not in self._parts])
+        quoted = self._in_steps([number for number in others if number not in self._parts])
+        meanwhile = chain(quoted, other_work)
         waiting = self.chosen
         while waiting:
             left = set(waiting)
@@ -179,7 +183,7 @@ class _Writer:
             asked = [self._prepare(number, self._budget, self._told) for number in ready]
             self._write(asked, meanwhile)
             waiting = [number for number in waiting if number not in set(ready)]
-        for _ in meanwhile:
+        for _ in quoted:
             pass
 
     def _in_steps(self, communities: Sequence[int]) -> Iterator[None]:
@@ -231,7 +235,7 @@ class _Writer:
         )  # fmt: skip
         return _Asked(community, evidence, prompt, remembered_by)
 
-    def _write(self, asked: Sequence[_Asked], meanwhile: Iterable[None]) -> None:
+    def _write(self, asked: Sequence[_Asked], meanwhile: Iterable[object]) -> None:
         """Remembered reports stay; the model is asked for the others, all at once."""
         known = self._rejected.union(self._remembered)
         new = [one for one in asked if one.hash not in known]
@@ -256,7 +260,7 @@ class _Writer:
         return replace(half, hash=one.hash)
 
     def _ask(
-        self, asked: Sequence[_Asked], meanwhile: Iterable[None]
+        self, asked: Sequence[_Asked], meanwhile: Iterable[object]
     ) -> list[tuple[_Asked, Said[Draft] | ModelFailure]]:
         def arrived(place: int, outcome: Said[Draft] | ModelFailure) -> None:
             self._n_done += not _too_long(outcome)

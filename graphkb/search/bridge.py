@@ -59,11 +59,12 @@ def wanted_words(arrays: Arrays, tokens: list[str]) -> Wanted:
     return Wanted(idf, sum(idf.values()) or 1.0, latin, other)
 
 
-def coverage(arrays: Arrays, tokens: list[str]) -> float:
-    """The largest share of the question's search tokens, by idf, that one unit holds, in [0, 1].
+def held_shares(arrays: Arrays, tokens: list[str]) -> npt.NDArray[np.float64]:
+    """The share of the question's search tokens, by idf, that each unit holds, in [0, 1],
+    float64 [n_units].
 
-    High where one passage can answer; low where the question needs several. Words that no
-    unit holds count as the rarest.
+    The largest is high where one passage can answer, low where the question needs several. Words
+    that no unit holds count as the rarest.
     """
     n_units = len(arrays["unit_ids"])
     held = np.zeros(n_units)
@@ -74,15 +75,24 @@ def coverage(arrays: Arrays, tokens: list[str]) -> float:
         idf = math.log(1 + (n_units - (end - start) + 0.5) / (end - start + 0.5))
         held[arrays["token_units"][start:end]] += idf
         total += idf
-    return float(held.max()) / total if n_units and total > 0 else 0.0
+    return held / total if total > 0 else held
 
 
-def fit_to_words(arrays: Arrays, wanted: Wanted) -> npt.NDArray[np.float64]:
-    """BM25 of every unit over the wanted words, divided by the sum of their idf: about 0 to 1.5."""
+def length_norms(arrays: Arrays) -> npt.NDArray[np.float64]:
+    """What BM25 adds to the count of a token for the length of each unit, float64 [n_units]."""
     lengths = arrays["unit_lengths"].astype(np.float64)
-    scores = np.zeros(lengths.size)
     mean = max(float(lengths.mean()), 1.0) if lengths.size else 1.0
-    norm = _K1 * (1 - _B + _B * lengths / mean)
+    return np.asarray(_K1 * (1 - _B + _B * lengths / mean))
+
+
+def fit_to_words(
+    arrays: Arrays, wanted: Wanted, norm: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """BM25 of every unit over the wanted words, divided by the sum of their idf: about 0 to 1.5.
+
+    ``norm`` is that of :func:`length_norms`.
+    """
+    scores = np.zeros(norm.size)
     for token, idf in wanted.idf.items():
         position = _token_position(arrays, token)
         if position is None:
@@ -112,12 +122,14 @@ def bridges(
         position = next((i for i, place in enumerate(places) if place >= 0), len(places))
         text = unit_text(arrays, unit)
         for sentence_start, sentence_end in sentence_spans(text):
-            fit = _BASE + _share(wanted, text[sentence_start:sentence_end])
+            fit = 0.0
             seen: set[int] = set()
             while position < len(places) and places[position] < sentence_end:
                 entity, place = entities[position], places[position]
                 position += 1
                 if entity not in seeds and entity != own:
+                    # Most sentences name nothing new, and need not be cut into words.
+                    fit = fit or _BASE + _share(wanted, text[sentence_start:sentence_end])
                     seen.add(place)  # names inside a longer one begin at the same place or later
                     strength = weight * fit / (1 + _POSITION * (len(seen) - 1))
                     strengths[entity] = max(strengths.get(entity, 0.0), strength)
@@ -209,5 +221,5 @@ def stem(word: str) -> str:
 def _token_position(arrays: Arrays, token: str) -> int | None:
     hashes = arrays["token_hashes"]
     code = hash64(token)
-    position = int(np.searchsorted(hashes, np.uint64(code)))
+    position = int(hashes.searchsorted(np.uint64(code)))
     return position if position < len(hashes) and int(hashes[position]) == code else None

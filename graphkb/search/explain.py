@@ -12,7 +12,7 @@ from graphkb.explanation import Explanation, LegView, Link, Named, Word
 from graphkb.search.advice import advice_for
 from graphkb.search.assemble import assemble, capped
 from graphkb.search.dense import backgrounds, search_beside, search_dense
-from graphkb.search.fuse import leg_weights
+from graphkb.search.fuse import lead_of, leg_weights
 from graphkb.search.graph import GraphRun
 from graphkb.search.hybrid import COMPARED, RankedUnit, Retrieval, Run, fused_units
 from graphkb.search.path import entity_titles, links_of, shortest_path
@@ -214,10 +214,14 @@ class _Look:
     def _legs(self) -> tuple[LegView, ...]:
         weights: Mapping[str, float] = {str(leg): w for leg, w in self.options.weights.items()}
         if not weights and "graph" in self.options.legs:
-            weights = leg_weights(self.runs, self.walk.trust, self.walk.coverage)
+            weights = leg_weights(self.runs, self.walk.trust, self.walk.coverage, self._lead())
         elif not weights:
-            weights = leg_weights(self.runs, 0.0, 1.0)
+            weights = leg_weights(self.runs, 0.0, 1.0, self._lead())
         return tuple(self._leg(leg, weights.get(leg, 1.0)) for leg in self.options.legs)
+
+    def _lead(self) -> float:
+        run = self.runs.get("lexical", [])
+        return lead_of(run, self.whole.graph.documents(i for i, _ in run))
 
     def _leg(self, leg: str, weight: float) -> LegView:
         run = self.runs.get(leg, [])

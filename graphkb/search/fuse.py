@@ -11,8 +11,9 @@ Two ways of joining runs, both weighted by leg:
 Equal votes let a weak leg pull a strong one down, so without fixed weights they follow the
 question: the graph leg gets its ``trust`` (how surely the question names what passages are
 about), lexical and dense share the rest, lexical the more the higher ``coverage`` is (how much
-of the question one passage holds), and dense keeps a small weight to order what a trusted graph
-leaves level. Two things then keep what each leg is surest of: a hit's part is the mean of its
+of the question one passage holds) and the farther its first document leads (``lead``: reports of
+one event all hold the question's words), and dense keeps a small weight to order what a trusted
+graph leaves level. Two things then keep what each leg is surest of: a hit's part is the mean of its
 scaled score and of a steep reciprocal rank, so that the first hits of a leg count whatever its
 scores look like; and the first place goes by votes of its own, for what is best at finding a
 second passage is not best at naming the first.
@@ -34,6 +35,12 @@ _STEEP = 3
 #: Share of the question leg in what the graph leg leaves: it confirms and never decides.
 _QUESTION = 0.3
 _SUPPORT = 0.3
+#: Coverage from which words begin to decide and from which they decide alone.
+_HALF_COVERED, _COVERED = 0.4, 0.8
+#: Below the first, words are taken for chance; from the second on for a beginning.
+_UNCOVERED, _TOUCHED = 0.2, 0.4
+#: The lead of the first document in BM25, as a share of its score, that is a clear one.
+_CLEAR_LEAD = 0.2
 
 
 @dataclass(frozen=True)
@@ -45,17 +52,18 @@ class Fused:
     via: Mapping[str, int]
 
 
-def adaptive_weights(trust: float, coverage: float) -> dict[str, float]:
+def adaptive_weights(trust: float, coverage: float, lead: float = 1.0) -> dict[str, float]:
     """Weight of each leg for one question.
 
     ``trust`` and ``coverage`` in [0, 1] come with the graph run
-    (:class:`graphkb.search.graph.GraphRun`); without a graph leg trust is 0.
+    (:class:`graphkb.search.graph.GraphRun`); without a graph leg trust is 0. ``lead`` is that of
+    :func:`lead_of`.
 
     >>> adaptive_weights(1.0, 0.4)
     {'lexical': 0.0, 'dense': 0.15, 'graph': 1.0, 'question': 0.0}
     """
     rest = 1.0 - trust
-    by_words = _by_words(coverage)
+    by_words = _by_words(coverage, lead)
     return {
         "lexical": rest * (0.8 + 0.2 * by_words),
         "dense": rest * 0.4 * (1.0 - by_words) + _DENSE,
@@ -64,18 +72,43 @@ def adaptive_weights(trust: float, coverage: float) -> dict[str, float]:
     }
 
 
-def _votes(trust: float, coverage: float) -> dict[str, float]:
-    """What each leg's say is worth for the first place."""
+def _votes(trust: float, coverage: float, lead: float) -> dict[str, float]:
+    """What each leg's say is worth for the first place: that of words little where they may be
+    chance or do not tell one document from the next, and then that of nearness more."""
+    touched = _between(coverage, _UNCOVERED, _TOUCHED)
+    clear = min(1.0, lead / _CLEAR_LEAD)
+    least = min(0.25 + 0.25 * clear, 0.3 + 0.2 * touched)
     return {
-        "lexical": 0.5 + 0.5 * _by_words(coverage) * (1.0 - trust),
-        "dense": 0.3,
+        "lexical": least + 0.5 * _by_words(coverage, lead) * (1.0 - trust),
+        "dense": 0.4 + 0.2 * (1.0 - touched) * (1.0 - trust),
         "graph": trust,
         "question": 0.0,
     }
 
 
-def _by_words(coverage: float) -> float:
-    return min(1.0, max(0.0, (coverage - 0.4) / 0.4))
+def _by_words(coverage: float, lead: float) -> float:
+    """How far words alone decide, in [0, 1]."""
+    return _between(coverage, _HALF_COVERED, _COVERED) * min(1.0, lead / _CLEAR_LEAD)
+
+
+def _between(value: float, low: float, high: float) -> float:
+    return min(1.0, max(0.0, (value - low) / (high - low)))
+
+
+def lead_of(run: Sequence[tuple[str, float]], documents: Mapping[str, int] | None = None) -> float:
+    """How far the first document of a run is ahead of the next one, as a share of its score, in
+    [0, 1]; 1 where there is no other document. Without ``documents`` each hit is one.
+
+    >>> lead_of([("a", 10.0), ("b", 9.0), ("c", 5.0)], {"a": 1, "b": 1, "c": 2})
+    0.5
+    """
+    if not run or run[0][1] <= 0:
+        return 0.0
+    own = documents.get(run[0][0]) if documents else None
+    for item, score in run[1:]:
+        if own is None or documents is None or documents.get(item) != own:
+            return (run[0][1] - score) / run[0][1]
+    return 1.0
 
 
 def fuse(
@@ -101,14 +134,15 @@ def fuse(
     ['b', 'a', 'c']
     """
     adaptive = weights is None
+    lead = lead_of(runs.get("lexical", ()), documents)
     filled = {leg: run for leg, run in runs.items() if run}
     parts = {leg: _parts(run, leg, method, k, adaptive) for leg, run in sorted(filled.items())}
     if weights is None:
-        weights = leg_weights(parts, trust, coverage)
+        weights = leg_weights(parts, trust, coverage, lead)
     scores = _joined(parts, weights, documents)
     order = sorted(scores, key=lambda item: (-scores[item], item))
     if adaptive and len(parts) > 1:
-        votes = _in_place_of_dense(_votes(trust, coverage), parts)
+        votes = _in_place_of_dense(_votes(trust, coverage, lead), parts)
         voted = _joined(parts, votes, documents)
         first = min(order, key=lambda item: -voted[item])
         if first != order[0]:
@@ -122,10 +156,12 @@ def fuse(
     return [Fused(item, scores[item], via[item]) for item in order]
 
 
-def leg_weights(legs: Collection[str], trust: float, coverage: float) -> dict[str, float]:
+def leg_weights(
+    legs: Collection[str], trust: float, coverage: float, lead: float = 1.0
+) -> dict[str, float]:
     """:func:`adaptive_weights` where only ``legs`` have hits: without a dense leg the lexical one
     also has its weight."""
-    return _in_place_of_dense(adaptive_weights(trust, coverage), legs)
+    return _in_place_of_dense(adaptive_weights(trust, coverage, lead), legs)
 
 
 def _in_place_of_dense(weights: Mapping[str, float], legs: Collection[str]) -> dict[str, float]:

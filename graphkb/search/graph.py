@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,16 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 #: Seed weights from which a titled entity, or another one, is trusted fully.
 _SURE_TITLE, _SURE_MENTION = 0.7, 0.6
+#: A plain word that titles a passage is trusted in full where that passage holds this share of
+#: what the best one holds of the question, else by the second share.
+_AGREES, _PLAIN_TITLE = 0.8, 0.3
 #: Coverage up to which a question surely needs several passages, and from which it does not.
 _UNCOVERED, _COVERED = 0.5, 0.7
 #: Latin seeds of less weight are plain words that happen to name an entity, too.
 _PLAIN_WORDS = 0.3
 #: Trust in a walk that started from another leg's hits, because no entity was named.
 _UNNAMED = 0.2
+_KEPT_QUESTIONS = 256
 
 
 @dataclass(frozen=True)
@@ -94,10 +99,16 @@ class GraphIndex:
         self.dictionary = tuple(dictionary)
         self.options = options or GraphOptions()
         self.n_units = len(arrays["unit_ids"])
+        # A question is linked where it is routed, widened and searched for.
+        self._link = lru_cache(_KEPT_QUESTIONS)(lambda query: tuple(link(self.arrays, query)))
+
+    @cached_property
+    def _norms(self) -> npt.NDArray[np.float64]:
+        return bridge.length_norms(self.arrays)
 
     def link(self, query: str) -> list[Seed]:
         """Entities the question names, strongest first."""
-        return link(self.arrays, query)
+        return list(self._link(query))
 
     def neighbours(self, entity: int) -> int:
         """Text units and entities that an entity is joined to."""
@@ -108,25 +119,22 @@ class GraphIndex:
     def documents(self, text_unit_ids: Iterable[str]) -> dict[str, int]:
         """Number of the document of each text unit the graph knows, for :func:`fuse`."""
         wanted = list(text_unit_ids)
-        known = self.arrays["unit_ids"]
-        if not wanted or not self.n_units:
-            return {}
-        names = np.array([text_unit_id.encode() for text_unit_id in wanted], dtype="S")
-        units = np.minimum(np.searchsorted(known, names), self.n_units - 1)
-        numbers = self.arrays["unit_documents"][units].tolist()
-        there = (known[units] == names).tolist()
-        return {i: n for i, n, is_known in zip(wanted, numbers, there, strict=True) if is_known}
+        numbers = self.arrays["unit_documents"]
+        return {wanted[place]: int(numbers[unit]) for place, unit in self._placed(wanted)}
 
     def positions(self, text_unit_ids: Iterable[str]) -> list[int]:
         """Positions of the text units that the graph knows; they are its first nodes."""
-        found = (self._unit(text_unit_id) for text_unit_id in text_unit_ids)
-        return [unit for unit in found if unit is not None]
+        return [unit for _, unit in self._placed(list(text_unit_ids))]
 
-    def _unit(self, text_unit_id: str) -> int | None:
-        ids = self.arrays["unit_ids"]
-        unit = int(np.searchsorted(ids, text_unit_id.encode()))
-        known = unit < self.n_units and bytes(ids[unit]).decode() == text_unit_id
-        return unit if known else None
+    def _placed(self, text_unit_ids: Sequence[str]) -> list[tuple[int, int]]:
+        """Of the ids that the graph knows, the place in the sequence and the position."""
+        known = self.arrays["unit_ids"]
+        if not text_unit_ids or not self.n_units:
+            return []
+        names = np.array([text_unit_id.encode() for text_unit_id in text_unit_ids], dtype="S")
+        units = np.minimum(known.searchsorted(names), self.n_units - 1)
+        there = np.flatnonzero(known[units] == names)
+        return list(zip(there.tolist(), units[there].tolist(), strict=True))
 
     def search(
         self,
@@ -144,8 +152,9 @@ class GraphIndex:
         the named entities are trusted.
         """
         seeds = self.link(query)
-        coverage = bridge.coverage(self.arrays, query_tokens(query, self.dictionary))
-        trust = self._trust(seeds, coverage)
+        held = bridge.held_shares(self.arrays, query_tokens(query, self.dictionary))
+        coverage = float(held.max(initial=0.0))
+        trust = self._trust(seeds, held, coverage)
         reset = {self.n_units + seed.entity: seed.weight for seed in seeds}
         mass = self.options.doubt * (1.0 - trust) * sum(reset.values()) if reset else 1.0
         for hits in (lexical, dense):
@@ -153,8 +162,8 @@ class GraphIndex:
         if not reset:
             return GraphRun([], [], 0.0, coverage)
         wanted = self._wanted(query, seeds)
-        fit = bridge.fit_to_words(self.arrays, wanted)
-        about = np.isin(self.arrays["title_entity"], [seed.entity for seed in seeds])
+        fit = bridge.fit_to_words(self.arrays, wanted, self._norms)
+        about = self._titled_by(seeds)
         scores = _scaled(self._walk(reset) * (1.0 + self.options.fit * fit * about))
         strengths: dict[int, float] = {}
         if self.options.expansion > 0:
@@ -163,7 +172,7 @@ class GraphIndex:
             strengths = bridge.bridges(self.arrays, wanted, sources, named)
             # What a plain word names is where to begin, and yet a word of the question: the
             # passage that is reached should hold it.
-            fit = bridge.fit_to_words(self.arrays, self._wanted(query, _names(seeds)))
+            fit = bridge.fit_to_words(self.arrays, self._wanted(query, _names(seeds)), self._norms)
             fit = fit + self.options.near * self._nearness(dense)
             reached = _scaled(bridge.reach(self.arrays, strengths, fit))
             scores = scores + self.options.expansion * reached
@@ -194,34 +203,44 @@ class GraphIndex:
         if not dense or dense[0][1] <= dense[-1][1]:
             return near
         top, low = dense[0][1], dense[-1][1]
-        for text_unit_id, score in dense:
-            unit = self._unit(text_unit_id)
-            if unit is not None:
-                near[unit] = (score - low) / (top - low)
+        for place, unit in self._placed([text_unit_id for text_unit_id, _ in dense]):
+            near[unit] = (dense[place][1] - low) / (top - low)
         return near
 
-    def _trust(self, seeds: list[Seed], coverage: float) -> float:
+    def _titled_by(self, seeds: list[Seed]) -> npt.NDArray[np.bool_]:
+        """Which units an entity of the question is the title of, bool [n_units]."""
+        about = np.zeros(self.n_units, dtype=bool)
+        indptr, titled = self.arrays["titled_indptr"], self.arrays["titled_units"]
+        for seed in seeds:
+            about[titled[indptr[seed.entity] : indptr[seed.entity + 1]]] = True
+        return about
+
+    def _trust(self, seeds: list[Seed], held: npt.NDArray[np.float64], coverage: float) -> float:
         titled = self.arrays["titled_indptr"]
         by_title, by_mention = 0.0, 0.0
         for seed in seeds:
-            if titled[seed.entity + 1] > titled[seed.entity]:
-                by_title = max(by_title, seed.weight)
+            start, end = titled[seed.entity], titled[seed.entity + 1]
+            if end > start:
+                weight = min(1.0, seed.weight / _SURE_TITLE)
+                # "Which alloy is made of …": a thing in general may be what is asked for.
+                if (
+                    _is_plain(seed)
+                    and held[self.arrays["titled_units"][start:end]].max() < _AGREES * coverage
+                ):
+                    weight *= _PLAIN_TITLE
+                by_title = max(by_title, weight)
             else:
                 by_mention = max(by_mention, seed.weight)
         needs_more = min(1.0, max(0.0, (_COVERED - coverage) / (_COVERED - _UNCOVERED)))
         if not seeds:
             return _UNNAMED * needs_more
         from_mention = min(1.0, by_mention / _SURE_MENTION) * needs_more
-        return max(min(1.0, by_title / _SURE_TITLE), from_mention)
+        return max(by_title, from_mention)
 
     def _from_hits(self, hits: Sequence[tuple[str, float]]) -> dict[int, float]:
         """The first passages of another leg as starting points, falling with their rank."""
-        reset: dict[int, float] = {}
-        for place, (text_unit_id, _) in enumerate(hits[: self.options.prior_units]):
-            unit = self._unit(text_unit_id)
-            if unit is not None:
-                reset[unit] = 1.0 / (1 + place)
-        return reset
+        first = [text_unit_id for text_unit_id, _ in hits[: self.options.prior_units]]
+        return {unit: 1.0 / (1 + place) for place, unit in self._placed(first)}
 
     def _wanted(self, query: str, seeds: list[Seed]) -> bridge.Wanted:
         """The question's words that name no seed."""
@@ -238,6 +257,11 @@ def _shared_out(
     if total <= 0:
         return {}
     return {node: known.get(node, 0.0) + mass * part / total for node, part in starts.items()}
+
+
+def _is_plain(seed: Seed) -> bool:
+    """Whether the question has it as a plain word: Latin, without a capital."""
+    return not has_han(seed.surface) and seed.surface == seed.surface.lower()
 
 
 def _names(seeds: list[Seed]) -> list[Seed]:

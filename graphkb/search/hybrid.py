@@ -17,6 +17,8 @@ from graphkb.search.questions import question_problem, search_questions
 from graphkb.search.rerank import Reranking
 from graphkb.search.rerank.apply import rerank_units
 from graphkb.search.snapshot import Snapshot, heading_of
+from graphkb.search.times import fit_periods
+from graphkb.text.periods import periods
 from graphkb.text.segment import query_tokens
 from graphkb.types import Hit, Hits, Step, Via
 
@@ -125,6 +127,7 @@ def fused_units(
         units = _alone(wanted[0], used.get(wanted[0], [])[:most])
     else:
         started = time.perf_counter()
+        fused_by = f"{options.fusion} over {', '.join(used)}"
         fused = fuse(
             used,
             method=options.fusion,
@@ -134,6 +137,9 @@ def fused_units(
             coverage=graph.coverage if graph else 1.0,
             documents=snapshot.graph.documents({i for run in used.values() for i, _ in run}),
         )
+        if options.periods:
+            fused = fit_periods(snapshot, question, fused)
+            fused_by += "; by period" if periods(question) else ""
         units = tuple(
             RankedUnit(
                 rank,
@@ -143,7 +149,7 @@ def fused_units(
             )
             for rank, hit in enumerate(fused[:most], 1)
         )
-        legs_run.note("fuse", f"{options.fusion} over {', '.join(used)}", started)
+        legs_run.note("fuse", fused_by, started)
     return Retrieval(
         units, seeds, legs_run.nearest, tuple(legs_run.steps), tuple(legs_run.warnings)
     )

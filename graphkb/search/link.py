@@ -82,7 +82,9 @@ def link(arrays: Arrays, query: str) -> list[Seed]:
                 used[first : first + length] = [True] * length
                 for seed in found:
                     _keep(seeds, seed)
-    for surface in _unmatched(query, pieces, used):
+    # The capital of a first word says nothing where no other word has one.
+    begin = 0 if cased or any(piece.han for piece in pieces) else 1
+    for surface in _unmatched(query, pieces, used, begin):
         for seed in _fuzzy(arrays, surface):
             _keep(seeds, seed)
     return sorted(seeds.values(), key=lambda seed: (-seed.weight, seed.entity))
@@ -122,9 +124,11 @@ def _exact(arrays: Arrays, surface: str, written: bool, cased: bool) -> list[See
     hashes, owners = arrays["key_hashes"], arrays["key_entities"]
     for text in dict.fromkeys((surface, _POSSESSIVE.sub("", surface))):
         code = np.uint64(hash64(name_key(text)))
-        start = int(np.searchsorted(hashes, code, "left"))
-        end = int(np.searchsorted(hashes, code, "right"))
-        if start == end or end - start > _MAX_NAMESAKES:
+        start = int(hashes.searchsorted(code, "left"))
+        if start == len(hashes) or hashes[start] != code:
+            continue
+        end = int(hashes.searchsorted(code, "right"))
+        if end - start > _MAX_NAMESAKES:
             continue
         share = 1.0 / math.sqrt(end - start)
         least = 0.0 if cased else _RARE_WORD if " " not in text else _RARE_WORDS
@@ -164,12 +168,13 @@ def _importance(arrays: Arrays, entity: int, words: str = "") -> float:
     return rarity * (1.0 if titled[entity + 1] > titled[entity] else _UNTITLED)
 
 
-def _unmatched(query: str, pieces: list[_Piece], used: list[bool]) -> list[str]:
-    """Runs of capitalised Latin words that exact spans cover not at all or only in part."""
+def _unmatched(query: str, pieces: list[_Piece], used: list[bool], begin: int) -> list[str]:
+    """Runs of capitalised Latin words, from the piece ``begin`` on, that exact spans cover not at
+    all or only in part."""
     runs: list[list[int]] = []
     for i, piece in enumerate(pieces):
         plain = i == 0 and piece.text.lower() in FUNCTION_WORDS
-        if piece.han or plain or not starts_name(piece.text):
+        if i < begin or piece.han or plain or not starts_name(piece.text):
             continue
         if runs and runs[-1][-1] == i - 1:
             runs[-1].append(i)
@@ -218,7 +223,7 @@ def _id(arrays: Arrays, entity: int) -> str:
 
 
 def _find(hashes: npt.NDArray[Any], code: int) -> int | None:
-    position = int(np.searchsorted(hashes, np.uint64(code)))
+    position = int(hashes.searchsorted(np.uint64(code)))
     if position < len(hashes) and int(hashes[position]) == code:
         return position
     return None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from graphkb.embed import Embedder, make_embedder, options_of_vectors
 from graphkb.errors import GraphkbError
+from graphkb.graph.rows import row_arrays
 from graphkb.search.vocabulary import Vocabulary
 from graphkb.settings import Rerank, Settings
 from graphkb.store.arrays import read_arrays
@@ -63,7 +64,12 @@ class Snapshot:
 
     @cached_property
     def _arrays(self) -> dict[str, Any]:
-        return read_arrays(self.output, self.manifest.graph)
+        arrays = read_arrays(self.output, self.manifest.graph)
+        if "linked" not in arrays:
+            # Made by a graphkb that read these rows from the tables at every question.
+            tables = (self.store.read(name) for name in ("entities", "relationships", "nodes"))
+            arrays |= row_arrays(*tables)
+        return arrays
 
     @cached_property
     def graph(self) -> GraphIndex:
@@ -170,6 +176,14 @@ class Snapshot:
         self._break_pages(rows)
         return rows
 
+    def places(self, ids: Iterable[str]) -> dict[str, str]:
+        """Title and file name of the document and the headings above each text unit, a line each,
+        by id of the text unit."""
+        columns = ("id", "document_id", "heading_path")
+        rows = self.store.where("text_units", "id", list(ids), columns).to_dicts()
+        documents = self._document_rows(row["document_id"] for row in rows)
+        return {row["id"]: _place(documents.get(row["document_id"], {}), row) for row in rows}
+
     def _break_pages(self, rows: Iterable[dict[str, Any]]) -> None:
         """Sets ``page_breaks``; only text units over several pages need to be looked up."""
         over = {r["document_id"] for r in rows if r["page_start"] != r["page_end"]}
@@ -182,6 +196,11 @@ class Snapshot:
         """Offsets in the text at which the pages of documents begin, by id; ascending."""
         found = self.store.where("documents", "id", document_ids, ("id", "page_starts"))
         return {row["id"]: list(row["page_starts"] or []) for row in found.to_dicts()}
+
+
+def _place(document: dict[str, Any], row: dict[str, Any]) -> str:
+    stem = PurePosixPath(document.get("path") or "").stem
+    return "\n".join((document.get("title") or "", stem, *(row["heading_path"] or [])))
 
 
 def heading_of(row: dict[str, Any]) -> str:

@@ -37,7 +37,8 @@ def read_documents(work: Work) -> dict[str, pl.DataFrame]:
     # What was not read of a file that is as it was is said again: it is still missing.
     still = {file.path for file, _ in same} | work.given_up.keys()
     work.remarks = {path: said for path, said in work.remarks.items() if path in still}
-    work.refused.extend(Refused(*item) for said in work.remarks.values() for item in said)
+    work.refused_before = [Refused(*item) for said in work.remarks.values() for item in said]
+    work.refused.extend(work.refused_before)
     frames = _read(work, new, len(files))
     is_all = len(same) == everything.select("path", "file_hash").n_unique()
     if same and is_all and not frames and "removals" not in work.changed:
@@ -120,7 +121,7 @@ def _attempt(work: Work, digest: str) -> str:
 def _read(work: Work, files: list[File], total: int) -> list[pl.DataFrame]:
     """The sources of new files; what they refuse is noted."""
     frames = []
-    for source, digest, reading in _readings(work, files, total):
+    for source, digest, reading in _readings(work, files, total, forget=True):
         _note(work, source, digest, reading)
         frames += _frame(source, digest, reading)
     work.progress("read", total, total)
@@ -139,16 +140,31 @@ def _read_again(work: Work, files: list[File], total: int) -> list[pl.DataFrame]
 
 
 def _readings(
-    work: Work, files: list[File], total: int
+    work: Work, files: list[File], total: int, *, forget: bool = False
 ) -> Iterator[tuple[SourceFile, str, FileReading]]:
-    """Each of the last of ``total`` files with its hash and what was read of it."""
-    from graphkb.ingest.isolate import read_files
+    """Each of the last of ``total`` files with its hash and what was read of it.
 
-    sources = [source for source, _ in files]
-    done = total - len(files)
-    readings = read_files(sources, work.settings.input, work.progress, done=done)
-    for (source, digest), reading in zip(files, readings, strict=True):
+    A dry run keeps what takes long, for the run that follows, and with ``forget`` nothing else.
+    """
+    from graphkb.ingest.isolate import is_costly, read_files
+    from graphkb.ingest.kept import KeptReadings
+
+    options = work.settings.input
+    kept = KeptReadings(work.root / "cache", options)
+    costly = [is_costly(source, options) for source, _ in files]
+    known = [
+        kept.get(*pair) if takes_long else None
+        for pair, takes_long in zip(files, costly, strict=True)
+    ]
+    sources = [source for (source, _), old in zip(files, known, strict=True) if old is None]
+    new = iter(read_files(sources, options, work.progress, done=total - len(sources)))
+    for (source, digest), old, takes_long in zip(files, known, costly, strict=True):
+        reading = next(new) if old is None else old
+        if old is None and takes_long and work.keeps_readings:
+            kept.put(source, digest, reading)
         yield source, digest, reading
+    if work.keeps_readings and forget:
+        kept.drop_others()
 
 
 def _frame(source: SourceFile, digest: str, reading: FileReading) -> list[pl.DataFrame]:
@@ -164,6 +180,8 @@ def _note(work: Work, source: SourceFile, digest: str, reading: FileReading) -> 
     work.warnings.extend(reading.notes)
     if not reading.records:
         work.unread.append((source.path, digest))
+        if (source.path, digest) in work.unread_before:
+            work.refused_before.extend(reading.refused)
     if reading.given_up:
         work.given_up[source.path] = _attempt(work, digest)
     if reading.refused and (reading.records or reading.given_up):

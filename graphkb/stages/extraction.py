@@ -10,6 +10,7 @@ by the model's limits when those are others.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +21,7 @@ from graphkb.errors import LanguageModelError
 from graphkb.llm.keys import without_secrets
 from graphkb.settings import LanguageModel, Settings, uses_model
 from graphkb.stages.code import METHOD, code_evidence, code_unit_ids
+from graphkb.stages.graph import tokenize_ahead
 from graphkb.stages.imported import depends_on_imported, imported_extraction
 from graphkb.stages.sure_names import SureNames
 from graphkb.tables import TABLES
@@ -37,6 +39,12 @@ _UNFINISHED = ("partial", "failed", "budget")
 _SAMPLE = 200
 # What a row of a large table says its cells and columns tell exactly.
 _NOT_A_ROW = pl.col("kind") != "row"
+# What resolution, communities, reports and the graph import.
+_NEEDED_LATER = (
+    "scipy.sparse.csgraph", "graspologic_native", "graphkb.extract.resolve",
+    "graphkb.graph.communities", "graphkb.graph.build", "graphkb.report.llm",
+    "graphkb.search.vocabulary",
+)  # fmt: skip
 #: From so many text units without a single finding the model is to be doubted, not the text.
 _TELLING = 3
 
@@ -238,11 +246,15 @@ def _worth_asking(work: Work, units: pl.DataFrame, rules: Frames) -> pl.DataFram
 
 
 def _meanwhile(work: Work, names: SureNames | None) -> Iterator[None]:
-    """What is done while replies are awaited: tables are written, sure names found."""
-    while work.store.write_next():
-        yield
+    """What is done while replies are awaited: tables are written, sure names found, and what
+    later stages need is made ready."""
+    yield from work.put_off()
     if names is not None:
         yield from names.steps()
+    yield from tokenize_ahead(work)
+    for module in _NEEDED_LATER:
+        importlib.import_module(module)
+        yield
 
 
 def _read(work: Work, units: pl.DataFrame, meanwhile: Iterable[None]) -> list[Reading]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import polars as pl
 
 from graphkb.stages.imported import imported_partition
 from graphkb.store.arrays import write_arrays
 from graphkb.tables import TABLES, content_hash
 from graphkb.work import Work
+
+_STEP = 100
 
 
 def new_units(work: Work, stage: str) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -51,16 +55,27 @@ def find_communities(work: Work) -> dict[str, pl.DataFrame]:
     return {"communities": found.communities, "nodes": nodes}
 
 
-def tokenize_units(work: Work) -> dict[str, pl.DataFrame]:
+def tokenize_ahead(work: Work) -> Iterator[None]:
+    """Cut new text units into words for :func:`tokenize_units`, a few at a time."""
     from graphkb.text.segment import search_tokens
     from graphkb.text.table_rows import indexed_text
 
+    new, _ = new_units(work, "tokenize_units")
+    for number, (unit_id, *row) in enumerate(
+        new.select("id", "context", "text", "kind").iter_rows(), 1
+    ):
+        if unit_id not in work.tokens:
+            work.tokens[unit_id] = " ".join(search_tokens(indexed_text(*row), work.dictionary))
+            if number % _STEP == 0:
+                yield
+
+
+def tokenize_units(work: Work) -> dict[str, pl.DataFrame]:
     new, kept = new_units(work, "tokenize_units")
     work.progress("tokens", 0, new.height)
-    tokens = [
-        " ".join(search_tokens(indexed_text(*row), work.dictionary))
-        for row in new.select("context", "text", "kind").iter_rows()
-    ]
+    for _ in tokenize_ahead(work):
+        pass
+    tokens = [work.tokens.pop(unit_id) for unit_id in new["id"]]
     work.progress("tokens", new.height, new.height)
     made = pl.DataFrame({"id": new["id"], "tokens": tokens}, schema=TABLES["search_texts"].schema)
     if "tokenize_units" in work.fresh:
@@ -81,6 +96,7 @@ def build_graph(work: Work) -> dict[str, pl.DataFrame]:
         work.table("relationships"),
         work.table("text_units"),
         work.table("search_texts"),
+        work.table("nodes"),
     )
     arrays.update(build_vocabulary(work.table("search_texts")))
     pins = (f"{key}={version}" for key, version in sorted(work.store.tables.items()))

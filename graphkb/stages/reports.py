@@ -54,6 +54,7 @@ def _by_model(
             given=given,
             kept=kept,
             progress=work.progress,
+            meanwhile=work.put_off(),
         )
     )
     if written.failures:

@@ -32,23 +32,62 @@ def connect(path: Path) -> lancedb.DBConnection:
 
 
 def _import_lancedb() -> None:
-    """Import lancedb without the client of a REST catalogue.
+    """Import lancedb without what takes half a second of CPU and serves no folder."""
+    if "lancedb" in sys.modules:
+        return
+    with _without_rest_client(), _models_built_at_first_use(), _unchecked_overrides():
+        import lancedb  # noqa: F401
 
-    lancedb takes data classes from inside that client's package, whose ``__init__`` builds
-    argument checks for every call of every endpoint: a second of CPU. An empty package in its
-    place still lets the data classes be found; it is taken away afterwards, so that whoever wants
-    the client gets it.
-    """
+
+@contextmanager
+def _without_rest_client() -> Iterator[None]:
+    """An empty package in the place of a REST catalogue's client, whose ``__init__`` builds
+    argument checks for every call of every endpoint: lancedb takes data classes from inside it,
+    which are found all the same. It is taken away afterwards, so that whoever wants the client
+    gets it."""
     spec = None if _REST_CLIENT in sys.modules else importlib.util.find_spec(_REST_CLIENT)
-    if spec is None or "lancedb" in sys.modules:
+    if spec is None:
+        yield
         return
     package = importlib.util.module_from_spec(spec)
     sys.modules[_REST_CLIENT] = package
     try:
-        import lancedb  # noqa: F401
+        yield
     finally:
         if sys.modules.get(_REST_CLIENT) is package:
             del sys.modules[_REST_CLIENT]
+
+
+@contextmanager
+def _models_built_at_first_use() -> Iterator[None]:
+    """The two hundred data classes of that catalogue get their checks when one is first used
+    (pydantic's ``defer_build``, which classes inherit)."""
+    from pydantic import BaseModel, ConfigDict
+
+    own = BaseModel.model_config
+    BaseModel.model_config = ConfigDict(**own, defer_build=True)
+    try:
+        yield
+    finally:
+        BaseModel.model_config = own
+
+
+@contextmanager
+def _unchecked_overrides() -> Iterator[None]:
+    """The plain mark of typing, which lancedb takes itself from Python 3.12 on, in the place of
+    a decorator that disassembles each class body again for each of its methods."""
+    try:
+        import overrides
+        from typing_extensions import override
+    except ImportError:
+        yield
+        return
+    own = overrides.override
+    overrides.override = override  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        overrides.override = own
 
 
 @contextmanager

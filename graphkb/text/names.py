@@ -68,6 +68,7 @@ def fold(text: str) -> str:
 
 
 _QUOTES = "\"'`´‘’“”„«»‹›《》〈〉「」『』【】[]()（）{}"
+_NO_QUOTES = str.maketrans("", "", _QUOTES)
 _SEPARATORS = re.compile(r"[\s\-_/·•・∙‧–—―~,，、:：;；!！?？。|\\*]+")
 _DOT = re.compile(r"(?<!\d)\.|\.(?!\d)")
 _BETWEEN_HAN = re.compile(rf"(?<=[{HAN}]) +| +(?=[{HAN}])")
@@ -87,7 +88,7 @@ def name_key(name: str) -> str:
     True
     """
     folded = fold(name)
-    key = folded.translate({ord(c): None for c in _QUOTES})
+    key = folded.translate(_NO_QUOTES)
     key = _SEPARATORS.sub(" ", _DOT.sub("", key)).strip()
     key = _BETWEEN_HAN.sub("", key)
     if key.startswith("the ") and len(key) > 4:

@@ -228,6 +228,15 @@ def stem(token: str) -> str:
     return str(_stemmer().stemWord(token)) if token.isascii() and token.isalpha() else token
 
 
+def is_word(word: str) -> bool:
+    """Whether jieba's dictionary has the word, so that it was not made up by its model.
+
+    >>> is_word("工厂"), is_word("邝砚秋")
+    (True, False)
+    """
+    return bool(_jieba(()).has_word(word))
+
+
 def tag(text: str, dictionary: Iterable[str] = ()) -> list[tuple[str, str, int, int]]:
     """Words with jieba part-of-speech flag and character span: ``(word, flag, start, end)``.
 

@@ -15,11 +15,19 @@ MOST_REFUSED = 20
 _NAMED = 3
 
 
-def refused_lines(refused: Sequence[Refused]) -> list[str]:
-    """How many files were not read, then :func:`unread_lines`; empty where all were."""
-    if not refused:
-        return []
-    return [f"not read ({len(refused):,}):", *(f"  {line}" for line in unread_lines(refused))]
+def refused_lines(refused: Sequence[Refused], before: Sequence[Refused] = ()) -> list[str]:
+    """How many files were not read, then :func:`unread_lines`; empty where all were.
+
+    Of those that were told of ``before`` there is one line at the end.
+    """
+    known = set(before)
+    new = [item for item in refused if item not in known]
+    lines = (
+        [f"not read ({len(new):,}):", *(f"  {line}" for line in unread_lines(new))] if new else []
+    )
+    if n := len(refused) - len(new):
+        lines.append(f"left out as before: {n:,} (graphkb status lists them)")
+    return lines
 
 
 def unread_lines(refused: Sequence[Refused]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphkb.ingest.sizes import SHORT
-from graphkb.types import IndexResult, StepUsage
+from graphkb.types import IndexResult, Refused, StepUsage
 from graphkb.view.answer import price_text
 from graphkb.view.refusals import MOST_REFUSED, refused_lines, unread_lines
 from graphkb.view.terminal import one_line
@@ -44,7 +44,7 @@ def index_lines(result: IndexResult, verbose: bool = False) -> list[str]:
     return [
         *lines,
         *usage_lines(result.usage),
-        *refused_lines(result.refused),
+        *refused_lines(result.refused, result.refused_before),
         *incomplete_lines(result.incomplete),
     ]
 
@@ -142,6 +142,10 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
         "graphkb": status["graphkb_version"],
     }
     lines = [f"{name:<10} {value}" for name, value in facts.items()]
+    unread = [Refused(*item) for item in status.get("not_read", ())]
+    if unread:
+        lines.append(f"{'left out':<10} {len(unread):,}")
+        lines += [f"{'':<10} {line}" for line in unread_lines(unread)]
     if status["stale"]:
         stages = ", ".join(status["stale_stages"])
         what = f"prompts or settings changed ({stages})" if stages else "input changed since"

@@ -174,5 +174,5 @@ def test_thresholds_by_method_are_what_answers_follow(knowledge: Project):
     overrides = ["embed.when=off", "answer.refusal_by_method={hybrid: 1.0}"]
     with Project(knowledge.root, overrides) as strict:
         assert strict.settings.answer.threshold("local") == 0.4
-        assert strict.query("Who designed the Petrel gateway near Oslo?", "hybrid").refused
-        assert not strict.query("Who designed the Petrel gateway near Oslo?", "local").refused
+        assert strict.query("Who designed the Petrel gateway near a lake?", "hybrid").refused
+        assert not strict.query("Who designed the Petrel gateway near a lake?", "local").refused

@@ -68,6 +68,19 @@ def test_a_run_is_saved_reported_exported_and_compared(
     assert json.loads(run("eval", "--compare", "一", "二", "--json").stdout)["is_worse"] is False
 
 
+def test_the_projects_own_questions_are_asked_where_none_are_given(
+    run, asked: str, knowledge: Project
+):
+    own = knowledge.root / "queries.jsonl"
+    own.write_bytes(Path(asked).read_bytes())
+    try:
+        done = run("eval", "--methods", "lexical")
+    finally:
+        own.unlink()
+    assert done.exit_code == 0
+    assert "3 questions" in done.stdout
+
+
 def test_three_lost_questions_are_too_few_to_fail_on(run, tmp_path: Path):
     texts = ("Who leads Osprey?", "谁负责北斗水表项目？", "What does E-4110 mean?")
     for name, documents in {

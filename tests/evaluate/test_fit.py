@@ -112,6 +112,7 @@ def test_fusing_in_memory_gives_what_search_gives(knowledge: Project):
         Question("1", "Who leads the Osprey project?", ("osprey.md",)),
         Question("2", "青石公司成立于什么时候？", ("公司.md",)),
         Question("3", "E-4107", ("errors.md",)),
+        Question("4", "青石公司2021年第三季度的员工数", ("2021年第三季度报告.md",)),
     ]
     gathered = gather_runs(snapshot, asked, names)
     assert gathered.legs == ("lexical", "graph")

@@ -55,8 +55,13 @@ class ThreeMethods:
 
     def table(self, name: str) -> pl.DataFrame:
         assert name == "documents"
-        rows = [(key, f"{key}.md", f"标题 {key}", "text") for key in DOCUMENTS]
-        return pl.DataFrame(rows, schema=["id", "path", "title", "text"], orient="row")
+        copies = json.dumps({"duplicate_paths": ["副本/d2.md"]})
+        rows = [
+            (key, f"{key}.md", f"标题 {key}", "text", copies if key == "d2" else None)
+            for key in DOCUMENTS
+        ]
+        schema = ["id", "path", "title", "text", "metadata"]
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     def search(self, question: str, top_k: int | None = None, method: str = "hybrid") -> Hits:
         self.asked.append((question, top_k, method))
@@ -67,7 +72,7 @@ class ThreeMethods:
 
 QUESTIONS = QuestionSet(
     (
-        Question("q1", "一", ("标题 d1", "d2.md")),
+        Question("q1", "一", ("标题 d1", "副本/d2.md")),
         Question("q2", "二", ("d3", "没有")),
         Question("q3", "三", ()),
     ),

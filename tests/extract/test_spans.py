@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from graphkb.extract import han, latin
+from graphkb.extract import han, latin, locate
 
 
 def _latin(text: str) -> list[str]:
@@ -66,3 +68,18 @@ def test_traditional_text_is_tagged_at_its_own_offsets() -> None:
 
 def test_words_that_only_look_like_surnames_are_no_persons() -> None:
     assert "智慧" not in _han("智慧城市的智能化建设")
+
+
+_FOLDED_ODDLY = "aA .&;'’\"1２²．…ßé\0\1-_/汉，\n\tİ½"
+
+
+@given(st.text(st.sampled_from(_FOLDED_ODDLY) | st.characters(codec="utf-8"), max_size=20))
+@settings(max_examples=300, deadline=None)
+def test_folding_at_once_is_folding_character_by_character(text: str) -> None:
+    at_once, each = locate._fold_places(text), locate.fold_each(text)
+
+    def placed(folded: tuple[str, list[int], list[int]]) -> list[tuple[str, int, int]]:
+        return [place for place in zip(*folded, strict=True) if place[0] != " "]
+
+    assert at_once[0] == each[0] == locate._folded(text)
+    assert placed(at_once) == placed(each)

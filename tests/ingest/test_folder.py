@@ -5,6 +5,7 @@ import os
 import pytest
 
 from graphkb.errors import InputError
+from graphkb.ingest.isolate import read_files
 from graphkb.ingest.read import file_hash, list_files, read_file
 from graphkb.settings_input import Input
 
@@ -53,12 +54,42 @@ def test_links_neither_hang_nor_double_files(tmp_path):
     (folder / "gone.txt").symlink_to("nowhere")
     (folder / "far1").symlink_to(outside)
     (folder / "far2").symlink_to(outside)
-    files = {file.path: file for file in list_files(folder, Input())}
+    files = {file.path: file for file in list_files(folder, Input(follow_links=True))}
     assert len([path for path in files if path.endswith("far.txt")]) == 1
     assert {"near/one.txt", "self", "gone.txt"} < set(files)
     for name in ("self", "gone.txt"):
         file_hash(files[name])
         assert "cannot be read" in read_file(files[name], Input()).refused[0].reason
+
+
+def test_links_that_lead_out_are_refused_with_their_target(tmp_path):
+    folder = tmp_path / "input"
+    write(tmp_path, "秘密/far.txt", "key.txt")
+    write(folder, "near/one.txt")
+    (folder / "far").symlink_to(tmp_path / "秘密")
+    (folder / "key.txt").symlink_to(tmp_path / "key.txt")
+    (folder / "up").symlink_to(tmp_path)
+    (folder / "inside.txt").symlink_to("near/one.txt")
+    (folder / "loop").symlink_to("near")
+    files = list_files(folder, Input())
+    assert [file.path for file in files] == ["far", "inside.txt", "key.txt", "near/one.txt", "up"]
+    readings = dict(zip([file.path for file in files], read_files(files, Input()), strict=True))
+    for name, target in (("far", "秘密"), ("key.txt", "key.txt"), ("up", "")):
+        (refused,) = readings[name].refused
+        assert refused.reason == (
+            f"a link that leads out of the input folder, to {str(tmp_path / target).rstrip('/')}; "
+            "set input.follow_links: true to read what is there, or put a copy in its place"
+        )
+    assert readings["inside.txt"].records
+    hashes = [file_hash(file) for file in files]
+    (folder / "far").unlink()
+    (folder / "far").symlink_to(tmp_path / "input/..")
+    assert file_hash(list_files(folder, Input())[0]) != hashes[0]
+    (folder / "far").unlink()
+    (folder / "far").symlink_to(tmp_path / "秘密")
+    assert paths(folder, follow_links=True) == [
+        "far/far.txt", "inside.txt", "key.txt", "near/one.txt"
+    ]  # fmt: skip
 
 
 def test_a_pipe_is_refused_and_does_not_block(tmp_path):

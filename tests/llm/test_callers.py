@@ -12,8 +12,9 @@ import pytest
 from model_cases import ask, error
 from model_server import Answer, ModelServer, said
 
-from graphkb.errors import ModelFailure
-from graphkb.llm.model import Model, plain
+from graphkb.errors import ModelFailure, SettingsError
+from graphkb.llm.model import Model, Said, plain
+from graphkb.llm.transport import environment_proxy
 
 Make = Callable[..., Model]
 LONG = "电表由 Bluestone 制造。The meter is made by Bluestone. " * 300
@@ -133,6 +134,50 @@ def test_a_proxy_of_the_environment_is_not_used_for_this_machine(
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     assert make().ask(ask(), plain).value == "echo: 陈明是谁？"
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """An environment that names no proxy."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "HTTP_PROXY", "ALL_PROXY"])
+def test_a_far_server_is_asked_over_the_proxy_of_the_environment(
+    server: ModelServer, make: Make, environment: pytest.MonkeyPatch, name: str
+) -> None:
+    environment.setenv(name, server.url.replace("http://", "http://me:word@").removesuffix("/v1"))
+    far = "http://model.example/v1"
+    assert make(base_url=far).ask(ask(), plain).value == "echo: 陈明是谁？"
+    assert server.paths == [f"{far}/chat/completions"]
+    assert server.headers[0]["proxy-authorization"] == "Basic bWU6d29yZA=="
+    environment.setenv("no_proxy", "model.example")
+    assert environment_proxy(far) == ""
+
+
+def test_a_proxy_that_cannot_be_used_is_named_without_its_password(
+    make: Make, environment: pytest.MonkeyPatch
+) -> None:
+    environment.setenv("ALL_PROXY", "socks5://me:word@127.0.0.1:1080")
+    with pytest.raises(SettingsError, match="no HTTP proxy; set HTTPS_PROXY") as caught:
+        make(base_url="https://model.example/v1").ask(ask(), plain)
+    assert "word" not in str(caught.value)
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_what_is_kept_and_what_is_asked_twice_costs_one_call(
+    server: ModelServer, make: Make, concurrency: int
+) -> None:
+    model = make(concurrency=concurrency)
+    model.ask(ask("kept"), plain)
+    texts = ["一", "kept", "二", "一", *map(str, range(40)), "一", "7"]
+    outcomes = model.ask_many([ask(text) for text in texts], plain)
+    values = [outcome.value for outcome in outcomes if isinstance(outcome, Said)]
+    assert values == [f"echo: {text}" for text in texts]
+    assert len(server.requests) == len({*texts})
 
 
 def test_half_a_character_does_not_stop_a_call(server: ModelServer, model: Model) -> None:

@@ -189,7 +189,7 @@ def runs(process_id: int) -> bool:
 
 def gone(process_id: int) -> bool:
     """Whether a process ends within some seconds."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + 30
     while runs(process_id) and time.monotonic() < until:
         time.sleep(0.02)
     return not runs(process_id)

@@ -16,7 +16,7 @@ from graphkb.query.global_reports import model_reports
 @pytest.mark.parametrize(
     ("question", "first"),
     [("What are the main themes?", True), ("主要主题有哪些？", True),
-     ("Who replaced the valve of turbine T-07?", False)],
+     ("陈明在青石公司做什么工作？", False)],
 )  # fmt: skip
 def test_overviews_come_first_unless_the_question_has_content_words(
     tmp_path: Path, question: str, first: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphkb.search.fuse import adaptive_weights, fuse
+from graphkb.search.fuse import adaptive_weights, fuse, lead_of
 
 LEXICAL = [("a", 9.0), ("b", 3.0), ("c", 1.0)]
 DENSE = [("c", 0.9), ("d", 0.8)]
@@ -58,6 +58,32 @@ def test_words_weigh_more_where_one_passage_covers_the_question() -> None:
     covered, uncovered = adaptive_weights(0.0, 1.0), adaptive_weights(0.0, 0.3)
     assert covered["lexical"] > uncovered["lexical"]
     assert covered["dense"] < uncovered["dense"]
+
+
+@pytest.mark.parametrize(("second", "first"), [(6.0, "a"), (8.8, "d")])
+def test_words_that_do_not_tell_documents_apart_leave_the_first_place_to_nearness(
+    second: float, first: str
+) -> None:
+    lexical = [("a", 9.0), ("d", second), ("e", 1.0)]
+    runs = {"lexical": lexical, "dense": [("d", 0.9), ("b", 0.5), ("a", 0.4)]}
+    assert fuse(runs, coverage=0.9)[0].id == first
+
+
+@pytest.mark.parametrize(("coverage", "first"), [(0.5, "a"), (0.15, "d")])
+def test_few_known_words_leave_the_first_place_to_nearness(coverage: float, first: str) -> None:
+    runs = {
+        "lexical": [("a", 9.0), ("b", 3.0), ("c", 1.0)],
+        "dense": [("d", 0.9), ("e", 0.5), ("f", 0.2)],
+    }
+    assert fuse(runs, coverage=coverage)[0].id == first
+
+
+def test_the_lead_is_over_the_next_document() -> None:
+    run = [("a", 10.0), ("b", 9.0), ("c", 5.0)]
+    assert lead_of(run) == pytest.approx(0.1)
+    assert lead_of(run, {"a": 1, "b": 1, "c": 2}) == pytest.approx(0.5)
+    assert lead_of(run, {"a": 1, "b": 1, "c": 1}) == 1.0
+    assert lead_of([]) == lead_of([("a", 0.0)]) == 0.0
 
 
 def test_the_first_place_goes_to_what_the_other_legs_agree_on() -> None:

@@ -206,6 +206,28 @@ def test_trust_is_full_for_titles_and_none_for_nothing(index: GraphIndex) -> Non
     assert index.search("").trust <= 0.5
 
 
+def test_a_plain_word_that_titles_a_passage_is_doubted_where_another_holds_more() -> None:
+    pages = [
+        ("Alloy", "An alloy is a mixture of metals."),
+        ("Steel", "Steel is an alloy made of iron and carbon, used for bridges and ships."),
+        ("Steven Spielberg", "Steven Spielberg was born in Cincinnati."),
+        ("合金", "合金是几种金属的混合物。"),
+    ]
+    pages += [(f"Town {n}", f"Town {n} lies on a river.") for n in range(20)]
+    index = _index(pages)
+    assert index.search("Which alloy is made of iron and carbon?").trust < 0.5
+    assert index.search("What is an alloy?").trust > 0.5
+    assert index.search("Where was Steven Spielberg born, of iron and carbon?").trust > 0.9
+
+
+def test_the_capital_of_a_first_word_is_no_name() -> None:
+    pages = [("Heads", "Heads is a band."), ("Injuries", "An injury of the head hurts.")]
+    pages += [(f"Town {n}", f"Town {n} lies on a river.") for n in range(20)]
+    index = _index(pages)
+    assert "fuzzy" not in _seeds(index, "Head injury that hurts most").values()
+    assert "fuzzy" in _seeds(index, "The injury that hurts Head most").values()
+
+
 def test_coverage_is_the_share_one_passage_holds(index: GraphIndex) -> None:
     assert index.search("杭州 浙江 省会 西湖").coverage == pytest.approx(1.0)
     assert index.search("杭州 Danube").coverage < 0.9

@@ -37,8 +37,8 @@ def test_a_version_answers_after_its_facts_were_edited_away(kb: Path, edit: Edit
     old = project.at(1)
     assert "Ada Lin" in says(old, "Who leads the Osprey project?")
     assert "Bo Berg" in says(project, "Who leads the Osprey project?")
-    assert "杭州" in says(old, "青石公司在杭州还是苏州？")
-    assert "苏州" in says(project, "青石公司在杭州还是苏州？")
+    assert "杭州" in says(old, "青石公司在哪里？")
+    assert "苏州" in says(project, "青石公司在哪里？")
     assert graphkb.open(kb, at="2").status()["version"] == 2
     assert "杭州" not in project.table("entities")["title"].to_list()
     assert "杭州" in old.table("entities")["title"].to_list()

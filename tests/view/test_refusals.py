@@ -71,3 +71,14 @@ def test_every_suffix_of_archives_and_mails_is_a_container():
     packing = {read_zip, read_tar, read_mail, read_mailbox, read_saved_page}
     for suffix, reader in READERS.items():
         assert is_container_name(f"a{suffix}") == (reader in packing), suffix
+
+
+def test_what_the_run_before_told_of_is_one_line():
+    before = [Refused("a.pdf", "encrypted"), Refused("文件.doc", "an old binary Word document")]
+    new = Refused("b.xyz", "a .xyz file")
+    assert refused_lines([*before, new], before) == [
+        "not read (1):",
+        "  b.xyz: a .xyz file",
+        "left out as before: 2 (graphkb status lists them)",
+    ]
+    assert refused_lines(before, before) == ["left out as before: 2 (graphkb status lists them)"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -13,10 +13,12 @@ from graphkb.ingest.decode import clean_text
 from graphkb.ingest.pdf.aligned import find_tables
 from graphkb.ingest.pdf.furniture import repeated_lines
 from graphkb.ingest.pdf.glyphs import draw_fields
-from graphkb.ingest.pdf.page import PageLayout, Recognize, Zone, read_page
+from graphkb.ingest.pdf.page import PageLayout, Recognize, read_glyphs, read_page
 from graphkb.ingest.pdf.paragraphs import Block, Fonts, blocks_of, join_lines, with_levels
+from graphkb.ingest.pdf.pictures import Zone
 from graphkb.ingest.pdf.reread import Rereader
 from graphkb.ingest.pdf.shapes import Box, Line, Table
+from graphkb.ingest.pdf.tree import count_pages
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -33,7 +35,8 @@ class Pages:
 
     ``text`` is Markdown; ``page_starts`` as in Record. ``scanned`` and ``garbled`` pages miss
     text, ``damaged`` ones could not be opened; ``confidence`` is OCR's by page; ``unsure``
-    counts the lines it left out; ``furniture`` are the repeated lines that were removed.
+    counts the lines it left out; ``pictures`` those that were not read; ``furniture`` are the
+    repeated lines that were removed.
     """
 
     text: str = ""
@@ -43,6 +46,7 @@ class Pages:
     damaged: list[int] = field(default_factory=list)
     confidence: dict[int, float] = field(default_factory=dict)
     unsure: dict[int, int] = field(default_factory=dict)
+    pictures: dict[int, int] = field(default_factory=dict)
     furniture: list[str] = field(default_factory=list)
     left_out: dict[str, list[int]] = field(default_factory=dict)
 
@@ -59,37 +63,76 @@ def read_pages(
 
     Raises InputError where no page can be opened.
     """
-    import pypdfium2
+    numbers = range(count_pages(document, data))
+    layouts = read_layouts(document, data, numbers, recognize, progress)
+    return finish(layouts, keep_repeated=keep_repeated)
 
-    pages = Pages()
-    layouts: list[PageLayout] = []
-    total = len(document)
+
+def read_layouts(
+    document: pypdfium2.PdfDocument,
+    data: bytes,
+    numbers: range,
+    recognize: Recognize | None = None,
+    progress: Progress | None = None,
+    *,
+    pictures: bool = False,
+) -> list[PageLayout]:
+    """The layouts of the pages with these numbers, from 0. ``progress`` counts them;
+    ``pictures`` says whether those of pages of text are looked at."""
     rereader = Rereader(data)
-    for number in range(total):
-        try:
-            layout = _read_one(document, number, rereader, recognize)
-        except pypdfium2.PdfiumError:
-            layout = PageLayout(Box(0, 0, 1, 1))
-            pages.damaged.append(number + 1)
-        layouts.append(layout)
-        _note(pages, layout, number + 1)
+    layouts: list[PageLayout] = []
+    for done, number in enumerate(numbers, 1):
+        layouts.append(_read_one(document, number, rereader, recognize, pictures))
         if progress is not None:
-            progress(number + 1, total)
-    if len(pages.damaged) == total:
-        raise InputError(f"none of its {total} pages can be opened; the file is damaged")
+            progress(done, len(numbers))
+    return layouts
+
+
+def finish(layouts: Sequence[PageLayout], *, keep_repeated: bool = False) -> Pages:
+    """The document of all its pages' layouts, in their order; it changes them.
+
+    Raises InputError where no page could be opened.
+    """
+    pages = Pages()
+    for number, layout in enumerate(layouts, 1):
+        _note(pages, layout, number)
+    if len(pages.damaged) == len(layouts):
+        raise InputError(f"none of its {len(layouts)} pages can be opened; the file is damaged")
     compose(layouts, pages, keep_repeated=keep_repeated)
     return pages
 
 
 def _read_one(
-    document: pypdfium2.PdfDocument, number: int, rereader: Rereader, recognize: Recognize | None
+    document: pypdfium2.PdfDocument,
+    number: int,
+    rereader: Rereader,
+    recognize: Recognize | None,
+    pictures: bool,
+) -> PageLayout:
+    """The page's layout; of one that the document's count leaves out the text alone."""
+    import pypdfium2
+
+    try:
+        if number >= len(document):
+            return read_glyphs(*rereader.read(number))
+        return _read_opened(document, number, rereader, recognize, pictures)
+    except pypdfium2.PdfiumError:
+        return PageLayout(Box(0, 0, 1, 1), problem="damaged")
+
+
+def _read_opened(
+    document: pypdfium2.PdfDocument,
+    number: int,
+    rereader: Rereader,
+    recognize: Recognize | None,
+    pictures: bool,
 ) -> PageLayout:
     page = document[number]
     if draw_fields(page):
         page.close()
         page = document[number]
     try:
-        return read_page(page, lambda: rereader.read(number), recognize)
+        return read_page(page, lambda: rereader.read(number), recognize, pictures=pictures)
     finally:
         page.close()
 
@@ -99,15 +142,19 @@ def _note(pages: Pages, layout: PageLayout, number: int) -> None:
         pages.scanned.append(number)
     elif layout.problem == "garbled":
         pages.garbled.append(number)
+    elif layout.problem == "damaged":
+        pages.damaged.append(number)
     if layout.confidence is not None:
         pages.confidence[number] = layout.confidence
     if layout.n_unsure:
         pages.unsure[number] = layout.n_unsure
+    if layout.n_pictures:
+        pages.pictures[number] = layout.n_pictures
     for text in layout.left_out:
         pages.left_out.setdefault(text, []).append(number)
 
 
-def compose(layouts: list[PageLayout], pages: Pages, *, keep_repeated: bool = False) -> None:
+def compose(layouts: Sequence[PageLayout], pages: Pages, *, keep_repeated: bool = False) -> None:
     """Removes what repeats, finds tables without rulings, builds paragraphs, joins the pages."""
     if not keep_repeated:
         lines = [

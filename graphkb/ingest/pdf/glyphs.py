@@ -18,6 +18,7 @@ _MOST_SEGMENTS = 20_000
 _MOST_OBJECTS = 200_000
 _DEEPEST_FORM = 8
 _MOST_NOTES = 5_000
+_MOST_IMAGES = 200
 _BOLD_WEIGHT = 600
 _HYPHEN_CODES = (2, 0xFFFE)  # PDFium's marks for a hyphen at a line end
 _INVISIBLE = 3  # text render mode: neither filled nor stroked (ISO 32000-1, 9.3.6)
@@ -32,10 +33,11 @@ class Drawing:
 
     ``glyphs`` in drawing order; ``angles`` quarter turns of each glyph (0 to 3), None for slanted
     ones, empty where all are upright; ``hidden`` numbers of invisible glyphs; ``rules`` are the
-    straight edges of lines and rectangles; ``image_share`` is the part of the page that
-    images cover; ``n_lost`` text objects that PDFium shows no character for;
-    ``unmapped`` share of the words whose font does not say which characters its glyphs are;
-    ``turned`` where the coordinates are those of the page as it is shown, turned.
+    straight edges of lines and rectangles; ``images`` are boxes of images with the number of
+    their pixels, and ``image_share`` is the part of the page that they cover; ``n_lost`` text
+    objects that PDFium shows no character for; ``unmapped`` share of the words whose font does
+    not say which characters its glyphs are; ``turned`` where the coordinates are those of the
+    page as it is shown, turned.
     """
 
     page: Box
@@ -43,6 +45,7 @@ class Drawing:
     angles: list[int | None] = field(default_factory=list)
     hidden: set[int] = field(default_factory=set)
     rules: list[Box] = field(default_factory=list)
+    images: list[tuple[Box, int]] = field(default_factory=list)
     image_share: float = 0.0
     n_lost: int = 0
     unmapped: float = 0.0
@@ -113,6 +116,7 @@ class _Objects:
             elif kind == raw.FPDF_PAGEOBJ_IMAGE:
                 share = drawing.image_share + self._image_area(item, matrix) / area
                 drawing.image_share = min(share, 1.0)
+                self._image(item, matrix)
 
     def _walk(self, holder: Any, matrix: Matrix, depth: int) -> Iterator[tuple[Any, Matrix, int]]:
         raw = self.raw
@@ -159,6 +163,18 @@ class _Objects:
         left, bottom, right, top = self._bounds(item)
         a, b, c, d, _, _ = matrix
         return abs(a * d - b * c) * abs((right - left) * (top - bottom))
+
+    def _image(self, item: Any, matrix: Matrix) -> None:
+        """Notes where an image stands; of very many small ones, as in maps, only the first."""
+        if len(self.drawing.images) >= _MOST_IMAGES:
+            return
+        left, bottom, right, top = self._bounds(item)
+        corners = [_apply(matrix, x, y) for x in (left, right) for y in (bottom, top)]
+        across, up = [x for x, _ in corners], [y for _, y in corners]
+        width, height = ctypes.c_uint(), ctypes.c_uint()
+        self.raw.FPDFImageObj_GetImagePixelSize(item, width, height)
+        box = Box(min(across), -max(up), max(across), -min(up))
+        self.drawing.images.append((box, width.value * height.value))
 
     def _path(self, item: Any, matrix: Matrix) -> None:
         """Notes the axis-parallel straight edges of what is filled or stroked."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from graphkb.ingest.pdf.columns import reading_order
 from graphkb.ingest.pdf.glyphs import Drawing, read_drawing
+from graphkb.ingest.pdf.pictures import Zone, in_text, pictures_of, put_in
 from graphkb.ingest.pdf.quality import as_gbk, is_garbled, looks_scrambled, redecoded
 from graphkb.ingest.pdf.rulings import ruled_tables
-from graphkb.ingest.pdf.shapes import Box, Line, Run, Table, around, join_words
+from graphkb.ingest.pdf.shapes import Box, Line, Run, around, join_words
 from graphkb.ingest.pdf.upright import frames
 from graphkb.ingest.pdf.words import Glyph, Style, is_vertical, runs_of, words_of
 
@@ -25,19 +26,24 @@ _LEAST_KEPT = 40
 _LEAST_IMAGE = 0.02
 _MOST_UNMAPPED = 0.5
 
-Zone = list[Line | Table]
-Recognize = Callable[["pypdfium2.PdfPage"], "Recognized"]
 Reread = Callable[[], "tuple[Drawing, Style]"]
+
+
+class Recognize(Protocol):
+    """Reads a page by OCR, or a part of it; boxes from the top left corner of what is read."""
+
+    def __call__(self, page: pypdfium2.PdfPage, part: Box | None = None, /) -> Recognized: ...
 
 
 @dataclass
 class PageLayout:
     """A page's zones in reading order and how they were got.
 
-    ``problem`` says why text is missing: ``scanned`` (an image without a text layer) or
-    ``garbled`` (a text layer that cannot be read), and is empty where nothing is missing.
-    ``confidence`` is that of OCR, None where the text layer was taken. ``left_out`` is hidden
-    and slanted text.
+    ``problem`` says why text is missing: ``scanned`` (an image without a text layer),
+    ``garbled`` (a text layer that cannot be read) or ``damaged`` (the page cannot be opened), and
+    is empty where nothing is missing.
+    ``confidence`` is that of OCR, None where the text layer alone was taken. ``left_out`` is
+    hidden and slanted text, ``n_pictures`` how many pictures may hold text and were not read.
     """
 
     box: Box
@@ -46,10 +52,14 @@ class PageLayout:
     confidence: float | None = None
     n_unsure: int = 0
     left_out: list[str] = field(default_factory=list)
+    n_pictures: int = 0
 
 
-def read_page(page: pypdfium2.PdfPage, reread: Reread, recognize: Recognize | None) -> PageLayout:
-    """The layout of a page. OCR, where there is one, reads scanned and garbled pages.
+def read_page(
+    page: pypdfium2.PdfPage, reread: Reread, recognize: Recognize | None, *, pictures: bool = False
+) -> PageLayout:
+    """The layout of a page. OCR, where there is one, reads scanned and garbled pages, with
+    ``pictures`` also what :func:`~graphkb.ingest.pdf.pictures.pictures_of` names.
 
     ``reread`` gives the glyphs by another library, for fonts whose text PDFium does not show.
     A page is scanned where an image covers half of it and fewer than 100 characters are text
@@ -60,7 +70,7 @@ def read_page(page: pypdfium2.PdfPage, reread: Reread, recognize: Recognize | No
     if drawing.n_lost:
         again, style = reread()
         if _n_visible(again) > _n_visible(drawing):
-            again.image_share = drawing.image_share
+            again.image_share, again.images = drawing.image_share, drawing.images
             again.rules = [] if again.turned else drawing.rules
             source = again, style
     left_out = _drop_hidden(source[0])
@@ -80,7 +90,60 @@ def read_page(page: pypdfium2.PdfPage, reread: Reread, recognize: Recognize | No
     layout = _by_text(*source, decodes)
     layout.left_out = left_out + layout.left_out
     layout.problem = "scanned" if scanned else ""
+    if pictures and not scanned:
+        _read_pictures(layout, page, source[0], recognize)
     return layout
+
+
+def _read_pictures(
+    layout: PageLayout, page: pypdfium2.PdfPage, drawing: Drawing, recognize: Recognize | None
+) -> None:
+    """Adds the text of the page's pictures where they stand; that of a turned page at its end."""
+    found = pictures_of(drawing)
+    if recognize is None:
+        layout.n_pictures = len(found)
+        return
+    weights: list[tuple[float, int]] = []
+    for picture in found:
+        read = recognize(page, picture)
+        layout.n_unsure += read.n_unsure
+        if not read.runs:
+            continue
+        weights.append((read.confidence, sum(len(run.text) for run in read.runs)))
+        text = lay_out(in_text(read.runs, picture, layout.zones), [], words=False)
+        is_upright = not (drawing.angles or page.get_rotation())
+        layout.zones = put_in(layout.zones, text, picture) if is_upright else layout.zones + text
+    if total := sum(length for _, length in weights):
+        layout.confidence = round(sum(score * length for score, length in weights) / total, 3)
+
+
+def is_scan(document: pypdfium2.PdfDocument, number: int) -> bool:
+    """Whether a page is to be read by OCR, by a quick look; False for one that is damaged."""
+    import pypdfium2
+
+    try:
+        page = document[number]
+    except pypdfium2.PdfiumError:
+        return False
+    try:
+        text_page = page.get_textpage()
+        few = text_page.count_chars() < _MOST_WATERMARK
+        text_page.close()
+        return few and next(page.get_objects([pypdfium2.raw.FPDF_PAGEOBJ_IMAGE]), None) is not None
+    except pypdfium2.PdfiumError:
+        return False
+    finally:
+        page.close()
+
+
+def read_glyphs(drawing: Drawing, style: Style) -> PageLayout:
+    """The layout of glyphs alone, of a page that cannot be opened otherwise."""
+    visible = "".join(glyph.text for glyph in drawing.glyphs)
+    if not visible.strip():
+        return PageLayout(drawing.page, problem="damaged")
+    if is_garbled(visible):
+        return PageLayout(drawing.page, problem="garbled")
+    return _by_text(drawing, style, False)
 
 
 def _n_visible(drawing: Drawing) -> int:

@@ -32,19 +32,27 @@ class Rereader:
         self.data = data
         self.document: PDF | None = None
 
+    def count_pages(self) -> int:
+        """Pages that its tree of pages holds; 0 where pdfplumber cannot read it."""
+        try:
+            return len(self._opened().pages)
+        except _errors():
+            return 0
+
+    def _opened(self) -> PDF:
+        try:
+            import pdfplumber
+        except ImportError:
+            raise MissingExtraError("reading PDF files", "pdf") from None
+        self.document = self.document or pdfplumber.open(io.BytesIO(self.data))
+        return self.document
+
     def read(self, number: int) -> tuple[Drawing, Style]:
         """The page's glyphs, from page 0; an empty page where pdfplumber cannot read it."""
         try:
-            import pdfplumber
-            from pdfminer.psexceptions import PSException
-            from pdfplumber.utils.exceptions import MalformedPDFException, PdfminerException
-        except ImportError:
-            raise MissingExtraError("reading PDF files", "pdf") from None
-        try:
-            self.document = self.document or pdfplumber.open(io.BytesIO(self.data))
-            page = self.document.pages[number]
+            page = self._opened().pages[number]
             chars = page.chars
-        except (PdfminerException, MalformedPDFException, PSException, *_BROKEN):
+        except _errors():
             return Drawing(Box(0, 0, 1, 1)), lambda n: (1.0, False)
         left, _, _, upper = (float(side) for side in page.mediabox)
         drawing = Drawing(Box(left, -upper, left + float(page.width), float(page.height) - upper))
@@ -56,6 +64,16 @@ class Rereader:
                   for n, char in enumerate(chars)}  # fmt: skip
         page.close()
         return drawing, styles.__getitem__
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """What pdfplumber raises on damaged files."""
+    try:
+        from pdfminer.psexceptions import PSException
+        from pdfplumber.utils.exceptions import MalformedPDFException, PdfminerException
+    except ImportError:
+        raise MissingExtraError("reading PDF files", "pdf") from None
+    return (PdfminerException, MalformedPDFException, PSException, *_BROKEN)
 
 
 def _glyph(n: int, char: dict[str, Any], left: float, upper: float) -> Glyph:

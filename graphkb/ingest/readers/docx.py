@@ -9,12 +9,15 @@ from graphkb.errors import InputError
 from graphkb.ingest.decode import clean_text
 from graphkb.ingest.readers.docx_body import Body, Text
 from graphkb.ingest.readers.docx_inline import read_inline
-from graphkb.ingest.readers.office import Element, OfficePackage, child
+from graphkb.ingest.readers.office import Element, OfficePackage, child, number
+from graphkb.ingest.readers.office_pictures import Pictures
 from graphkb.ingest.readers.office_record import office_reading
 from graphkb.ingest.records import FileReading, SourceFile
 from graphkb.settings_input import Input
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_A4 = (11_906, 16_838)
+_EMU_IN_TWIP = 635
 # What is left of a line of page numbers without its numbers.
 _PAGE_LINE = re.compile(
     r"[-–—|/\s]*|(?:page\s*)?(?:of|/)?\s*|第?\s*页?[\s,，/|]*(?:共\s*页?)?", re.IGNORECASE
@@ -32,7 +35,8 @@ def read_docx(source: SourceFile, data: bytes, options: Input) -> FileReading:
     package = OfficePackage(data)
     try:
         body = child(package.root(package.main), "w:body")
-        reader = Body(package, package.main)
+        pictures = Pictures(package, options.ocr, _page_area(body))
+        reader = Body(package, package.main, pictures)
         blocks = reader.blocks(body) if body is not None else []
         if body is not None and any(node.tag == "w:altChunk" for node in body.iter()):
             package.notes.append(
@@ -44,7 +48,18 @@ def read_docx(source: SourceFile, data: bytes, options: Input) -> FileReading:
     except RecursionError:
         raise InputError("nested too deeply; flatten the document") from None
     text = "\n\n".join(part for part in ("\n".join(header), text, "\n".join(footer)) if part)
-    return office_reading(source, package, clean_text(text)[0], MEDIA_TYPE, title=_title(blocks))
+    text = clean_text(text)[0]
+    return office_reading(
+        source, package, text, MEDIA_TYPE, title=_title(blocks), pictures=pictures
+    )
+
+
+def _page_area(body: Element | None) -> float:
+    """Square EMU of a page, by the last section's size; an A4 page where none is given."""
+    size = child(body, "w:sectPr", "w:pgSz")
+    sides = [number(size.get(f"w:{side}")) for side in "wh"] if size is not None else []
+    width, height = sides if sides and all(side > 0 for side in sides) else _A4
+    return float(width) * float(height) * _EMU_IN_TWIP**2
 
 
 def joined(blocks: Iterable[Text]) -> str:

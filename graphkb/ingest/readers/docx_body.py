@@ -19,6 +19,7 @@ from graphkb.ingest.readers.office import (
     value,
 )
 from graphkb.ingest.readers.office_graphics import graphic_markdown
+from graphkb.ingest.readers.office_pictures import Pictures
 
 _TRANSPARENT = frozenset({"w:ins", "w:moveTo", "w:sdt", "w:sdtContent", "w:customXml",
                           "w:smartTag"})  # fmt: skip
@@ -47,8 +48,8 @@ class Asides:
 class Body:
     """Reads the blocks below an element of one part; lists count on from call to call."""
 
-    def __init__(self, package: OfficePackage, part: str) -> None:
-        self.package = package
+    def __init__(self, package: OfficePackage, part: str, pictures: Pictures) -> None:
+        self.package, self.pictures = package, pictures
         self.part = part
         self.styles = Styles(package.optional(self._related("styles")))
         self._numbering = Numbering(package, self._related("numbering"), self.styles)
@@ -60,8 +61,9 @@ class Body:
     def blocks(self, container: Element) -> list[Text]:
         """Paragraphs, lists and tables in order.
 
-        Text boxes stand after the paragraph they are anchored in, notes and comments after the
-        paragraph or table that refers to them. Lines of a table of contents are left out.
+        Text boxes and the text of pictures stand after the paragraph they are anchored in, notes
+        and comments after the paragraph or table that refers to them. Lines of a table of
+        contents are left out.
         """
         found: list[Text] = []
         for node in flow(container, {"w:p", "w:tbl"}):
@@ -113,6 +115,10 @@ class Body:
             yield from self.blocks(box)
         for graphic in inline.graphics:
             text = graphic_markdown(self.package, self.part, graphic)
+            if text:
+                yield Text(text)
+        for link, area in inline.pictures:
+            text = self.pictures.text(self.part, link, area)
             if text:
                 yield Text(text)
 
@@ -173,7 +179,7 @@ class Body:
             inline = read_inline(node)
             asides.notes += inline.notes
             asides.comments += inline.comments
-            if inline.boxes or inline.graphics:
+            if inline.boxes or inline.graphics or inline.pictures:
                 attached.append(inline)
             label = self._numbering.label(node) if inline.text else None
             lines += f"{label.text if label else ''} {inline.text}".split("\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from graphkb.ingest.readers.office import Element, child, choices, value
+from graphkb.ingest.readers.office import Element, child, choices, number, value
 
 _SKIPPED = frozenset({"w:del", "w:moveFrom", "w:pPr", "w:rPr", "w:sdtPr", "w:instrText",
                       "w:delText", "w:rt", "w:sdtEndPr"})  # fmt: skip
@@ -28,13 +28,15 @@ _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|bmp|emf|wmf|tiff?|svg|webp)", re
 
 @dataclass
 class Inline:
-    """A paragraph's text, the ids of its notes and comments, its text boxes and its graphics."""
+    """A paragraph's text, the ids of its notes and comments, its text boxes and its graphics;
+    ``pictures`` by the id of their link and the area they are shown on, in square EMU."""
 
     text: str = ""
     notes: list[tuple[str, str]] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
     boxes: list[Element] = field(default_factory=list)
     graphics: list[Element] = field(default_factory=list)
+    pictures: list[tuple[str, float]] = field(default_factory=list)
 
 
 def read_inline(paragraph: Element, *, page_numbers: bool = True) -> Inline:
@@ -118,6 +120,7 @@ class _Reader:
     def _drawing(self, node: Element) -> None:
         described = next((one for one in node.iter("wp:docPr")), None)
         self._add(image_text(described.get("descr", "") if described is not None else ""))
+        area = _area(next((one for one in node.iter("wp:extent")), None))
         stack = [node]
         while stack:
             one = stack.pop()
@@ -125,8 +128,17 @@ class _Reader:
                 self._found.boxes.append(one)
             elif one.tag in {"c:chart", "dgm:relIds"}:
                 self._found.graphics.append(one)
+            elif one.tag == "a:blip":
+                self._found.pictures.append((one.get("r:embed", ""), area))
             else:
                 stack.extend(reversed(list(choices(one))))
+
+
+def _area(extent: Element | None) -> float:
+    """The product of width and height; 0 where there are none."""
+    if extent is None:
+        return 0.0
+    return float(number(extent.get("cx"))) * float(number(extent.get("cy")))
 
 
 def image_text(description: str) -> str:

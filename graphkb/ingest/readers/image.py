@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import struct
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from graphkb.errors import InputError, MissingExtraError
 from graphkb.ingest import ocr
 from graphkb.ingest.pdf.document import Pages, compose
 from graphkb.ingest.pdf.page import PageLayout, lay_out
+from graphkb.ingest.pdf.pictures import LEAST_PIXELS
 from graphkb.ingest.pdf.shapes import Box
 from graphkb.ingest.records import FileReading, Record, SourceFile, is_blank, report_page
 from graphkb.settings_input import Input
@@ -83,6 +86,34 @@ def read_image(source: SourceFile, data: bytes, options: Input) -> FileReading:
         "split the file",
     )
     return FileReading((record,), (rest,) if n_all > n_frames else (), (note,) if unsure else ())
+
+
+@dataclass(frozen=True)
+class PictureText:
+    """Text of a picture as Markdown, OCR's confidence, and the number of lines left out."""
+
+    text: str = ""
+    confidence: float = 0.0
+    n_unsure: int = 0
+
+
+def picture_text(data: bytes, recognizer: ocr.Recognizer) -> PictureText:
+    """The text of a picture inside a document; none where it is damaged, of a kind that is not
+    read, of few pixels or of too many."""
+    from PIL import Image
+
+    pages = Pages()
+    try:
+        with _quiet(), Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+            if image.width * image.height < LEAST_PIXELS:
+                return PictureText()
+            _check_size(image)
+            compose([_layout(image, recognizer, pages, 1)], pages)
+    except (*_BROKEN, Image.DecompressionBombError, InputError):
+        return PictureText()
+    # Headings of a picture are none of the document.
+    text = re.sub(r"^#+ ", "", pages.text, flags=re.MULTILINE).strip()
+    return PictureText(text, pages.confidence.get(1, 0.0), pages.unsure.get(1, 0))
 
 
 @contextlib.contextmanager

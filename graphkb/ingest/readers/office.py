@@ -178,6 +178,11 @@ class OfficePackage:
         return [link.target for link in self.relationships(part).values() if link.kind == kind]
 
     @cached_property
+    def media(self) -> list[str]:
+        """Names of the members that are pictures and the like."""
+        return [name for name in self._members if "/media/" in name]
+
+    @cached_property
     def properties(self) -> dict[str, Any]:
         """Title, author, dates and the like as the document states them, without blanks."""
         root = self.optional(next(iter(self.related("", "core-properties")), None))

@@ -8,6 +8,7 @@ from typing import Any
 
 from graphkb.ingest.decode import clean_text
 from graphkb.ingest.readers.office import OfficePackage
+from graphkb.ingest.readers.office_pictures import Pictures
 from graphkb.ingest.records import FileReading, Record, SourceFile, creation_date
 from graphkb.types import Refused
 
@@ -28,12 +29,18 @@ def office_reading(
     title: str = "",
     page_starts: Sequence[int] = (),
     refused: Sequence[Refused] = (),
+    pictures: Pictures | None = None,
 ) -> FileReading:
-    """The package's ``text`` as one document, with its properties and its notes.
+    """The package's ``text`` as one document, with its properties, its notes and what is to be
+    said of its ``pictures``.
 
     Title: the properties', else ``title``, else the file name.
     """
-    metadata = dict(package.properties)
+    metadata: dict[str, Any] = dict(package.properties)
+    if pictures is not None:
+        pictures.note()
+        if pictures.confidence:
+            metadata["ocr_confidence"] = pictures.confidence
     record = Record(
         own_id=None,
         title=_own_title(metadata) or clean_text(title)[0] or source.stem,

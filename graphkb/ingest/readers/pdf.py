@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from graphkb.errors import InputError, MissingExtraError
 from graphkb.ingest import ocr
 from graphkb.ingest.blocks import first_title
 from graphkb.ingest.decode import clean_text
-from graphkb.ingest.pdf.document import Pages, Progress, read_pages
+from graphkb.ingest.pdf.document import Pages, Progress, finish, read_layouts
+from graphkb.ingest.pdf.packed import pack_layouts, unpack_layouts
+from graphkb.ingest.pdf.page import PageLayout, is_scan
 from graphkb.ingest.pdf.quality import is_garbled
+from graphkb.ingest.pdf.tree import count_pages
+from graphkb.ingest.readers.pdf_notes import has_ocr, notes_of, why_nothing
 from graphkb.ingest.records import (
     PAGES_FOR_OCR,
     FileReading,
@@ -35,9 +40,10 @@ _DATE = re.compile(
     r"(?:D:)?(\d{4})(\d{2})(\d{2})(?:(\d{2})(\d{2})(\d{2}))?(?:(Z|[+-]\d{2})'?(\d{2})?)?"
 )
 _KEPT = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
-_SHOWN = 5
-_LONGEST_SHOWN = 80
-_UNSURE = 0.8
+# From how many pages on a file is shared by several processes, and the fewest that one gets.
+_LEAST_SHARED = 40
+_LEAST_PART = 10
+_LEAST_SCANNED = 4
 
 
 def read_pdf(
@@ -50,33 +56,101 @@ def read_pdf(
     removed headers and footers, hidden text and unsure OCR are noted. Raises InputError for
     encrypted and damaged files and where no page gave any text.
     """
-    document = _open(data)
+    with _opened(data) as document:
+        numbers = range(count_pages(document, data))
+        layouts = _layouts(document, data, options, numbers, progress or report_page)
+        return _reading(source, document, layouts, options)
+
+
+def pages_apart(data: bytes, options: Input) -> tuple[int, int]:
+    """Pages of the file, and how many of them are worth a process of their own; 0 where it is read
+    faster by one, and for files that :func:`read_pdf` refuses."""
     try:
-        # pdfplumber's parser reports odd fonts and objects one by one.
-        logging.getLogger("pdfminer").setLevel(logging.ERROR)
-        recognizer = ocr.recognizer(options.ocr)
-        pages = read_pages(
+        with _opened(data) as document:
+            total = count_pages(document, data)
+            return total, _worth_sharing(document, total, options)
+    except InputError:
+        return 0, 0
+
+
+def _worth_sharing(document: Any, total: int, options: Input) -> int:
+    if ocr.recognizer(options.ocr) is not None and total >= _LEAST_SCANNED:
+        shown = (0, total // 2, total - 1)
+        if sum(is_scan(document, number) for number in shown if number < len(document)) > 1:
+            return 1
+    return _LEAST_PART if total >= _LEAST_SHARED else 0
+
+
+def read_pdf_part(data: bytes, options: Input, numbers: range) -> bytes:
+    """Some pages of a file, by number from 0, for :func:`join_pdf`. Raises InputError."""
+    with _opened(data) as document:
+        return pack_layouts(_layouts(document, data, options, numbers, report_page))
+
+
+def join_pdf(
+    source: SourceFile, data: bytes, options: Input, parts: Sequence[bytes]
+) -> FileReading:
+    """What :func:`read_pdf` gives, of all pages in parts and in their order. Raises InputError."""
+    layouts = [layout for part in parts for layout in unpack_layouts(part)]
+    with _opened(data) as document:
+        return _reading(source, document, layouts, options)
+
+
+def _layouts(
+    document: Any, data: bytes, options: Input, numbers: range, progress: Progress
+) -> list[PageLayout]:
+    # pdfplumber's parser reports odd fonts and objects one by one.
+    logging.getLogger("pdfminer").setLevel(logging.ERROR)
+    recognizer = ocr.recognizer(options.ocr)
+    try:
+        return read_layouts(
             document,
             data,
+            numbers,
             recognizer.read_page if recognizer else None,
-            keep_repeated=options.pdf.repeated_lines == "keep",
-            progress=progress or report_page,
+            progress,
+            pictures=ocr.reads_pictures(options.ocr),
         )
-        facts = document.get_metadata_dict(skip_empty=True)
-        total = len(document)
     except MissingExtraError as error:
         raise InputError(str(error)) from None
-    finally:
-        document.close()
+
+
+def _reading(
+    source: SourceFile, document: Any, layouts: Sequence[PageLayout], options: Input
+) -> FileReading:
+    """The document of all its pages and what is to be said about it."""
+    pages = finish(layouts, keep_repeated=options.pdf.repeated_lines == "keep")
+    total, told = len(layouts), len(document)
     if is_blank(pages.text):
-        raise InputError(_nothing(pages, total, options))
-    record = _record(source, pages, facts, has_ocr=_has_ocr(options))
+        raise InputError(why_nothing(pages, total, options))
+    facts = document.get_metadata_dict(skip_empty=True)
+    record = _record(source, pages, facts, with_ocr=has_ocr(options))
     refused = tuple(
         Refused(f"{source.path}, page {number}", "cannot be opened; this page is damaged, left out")
         for number in pages.damaged
     )
-    notes = tuple(f"{source.path}: {note}" for note in _notes(pages, total, options))
-    return FileReading((record,), refused, notes)
+    if total < told:
+        where = f"{source.path}, pages {total + 1:,}-{told:,}"
+        refused += (
+            Refused(where, f"not there, though it says that it has {told:,}; get it again"),
+        )
+    notes = notes_of(pages, total, options)
+    if total > told:
+        notes.insert(
+            0,
+            f"says that it has {told} pages, but holds {total}; all are read, "
+            "but of the last ones images and ruled tables: save it anew",
+        )
+    return FileReading((record,), refused, tuple(f"{source.path}: {note}" for note in notes))
+
+
+@contextlib.contextmanager
+def _opened(data: bytes) -> Iterator[Any]:
+    document = _open(data)
+    try:
+        yield document
+    finally:
+        document.close()
 
 
 def _open(data: bytes) -> Any:
@@ -108,7 +182,7 @@ def _reason(error: Exception) -> str:
     return (found.group(1) if found else str(error)).rstrip(".").lower()
 
 
-def _record(source: SourceFile, pages: Pages, facts: dict[str, str], *, has_ocr: bool) -> Record:
+def _record(source: SourceFile, pages: Pages, facts: dict[str, str], *, with_ocr: bool) -> Record:
     metadata: dict[str, Any] = {}
     for key, name in _KEPT.items():
         value = _clean(facts.get(key, ""))
@@ -116,8 +190,8 @@ def _record(source: SourceFile, pages: Pages, facts: dict[str, str], *, has_ocr:
             metadata[name] = value
     if pages.confidence:
         metadata["ocr_confidence"] = {str(page): c for page, c in pages.confidence.items()}
-    unread = sorted({*pages.scanned, *pages.garbled})
-    if unread and not has_ocr:
+    unread = sorted({*pages.scanned, *pages.garbled, *pages.pictures})
+    if unread and not with_ocr:
         metadata[PAGES_FOR_OCR] = unread
     title = _clean(facts.get("Title", ""))
     if len(title) < 3 or _NO_TITLE.match(title) or is_garbled(title):
@@ -150,85 +224,3 @@ def _created(text: str) -> str | None:
         offset = f"{zone}:{zone_minute or '00'}" if zone and zone != "Z" else zone or ""
         date += f"T{hour}:{minute}:{second}{offset}"
     return creation_date({"date": date})
-
-
-def _nothing(pages: Pages, total: int, options: Input) -> str:
-    """Why a file without any text is refused, and what to do."""
-    share = f"no text on {total} of {total} pages"
-    if pages.scanned:
-        done = "OCR found none either" if _has_ocr(options) else ocr.how_to_read(options.ocr)
-        return f"{share}: {_which(pages.scanned, total)} scanned; {done}"
-    if pages.garbled:
-        done = "OCR found none either" if _has_ocr(options) else ocr.how_to_read(options.ocr)
-        return f"{share} can be read: the fonts do not say which characters they show; {done}"
-    return f"{share}: blank; add text or remove the file"
-
-
-def _has_ocr(options: Input) -> bool:
-    return options.ocr.enabled != "off" and ocr.is_installed()
-
-
-def _which(pages: Sequence[int], total: int) -> str:
-    if len(pages) == total:
-        return "all are"
-    return f"{_numbers(pages)} {'is' if len(pages) == 1 else 'are'}"
-
-
-def _notes(pages: Pages, total: int, options: Input) -> list[str]:
-    notes = []
-    without = f"; {ocr.how_to_read(options.ocr)}" if not _has_ocr(options) else ""
-    if pages.scanned:
-        notes.append(
-            f"no text on {len(pages.scanned)} of {total} pages ({_numbers(pages.scanned)}): "
-            f"scanned{without or ', and OCR found none'}"
-        )
-    if pages.garbled:
-        notes.append(
-            f"the text layer of {_numbers(pages.garbled)} cannot be read and was left out: its "
-            f"fonts do not say which characters they show{without or ', and OCR found none'}"
-        )
-    unsure = sorted({p for p, c in pages.confidence.items() if c < _UNSURE} | pages.unsure.keys())
-    if unsure:
-        left_out = sum(pages.unsure.values())
-        notes.append(
-            f"OCR is unsure of {_numbers(unsure)}"
-            + (
-                f", {left_out} lines below input.ocr.min_confidence were left out"
-                if left_out
-                else ""
-            )
-            + "; check them"
-        )
-    if pages.furniture:
-        notes.append(
-            "removed as headers, footers and page numbers: "
-            f"{_quoted(pages.furniture)} (input.pdf.repeated_lines: keep leaves them in)"
-        )
-    notes += [
-        f"left out {text[:_LONGEST_SHOWN]!r} on {_numbers(numbers)}"
-        for text, numbers in list(pages.left_out.items())[:_SHOWN]
-    ]
-    if len(pages.left_out) > _SHOWN:
-        notes.append(f"left out {len(pages.left_out) - _SHOWN} more hidden or slanted texts")
-    return notes
-
-
-def _quoted(texts: Sequence[str]) -> str:
-    shown = ", ".join(repr(text[:_LONGEST_SHOWN]) for text in texts[:_SHOWN])
-    return shown + (f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else "")
-
-
-def _numbers(pages: Sequence[int]) -> str:
-    """Page numbers with runs joined.
-
-    >>> _numbers([2]), _numbers([1, 2, 3, 7])
-    ('page 2', 'pages 1-3, 7')
-    """
-    spans: list[list[int]] = []
-    for page in pages:
-        if spans and page == spans[-1][1] + 1:
-            spans[-1][1] = page
-        else:
-            spans.append([page, page])
-    text = ", ".join(f"{a}-{b}" if b > a else str(a) for a, b in spans)
-    return f"page {text}" if len(pages) == 1 else f"pages {text}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphkb.ingest.readers.docx_inline import image_text
 from graphkb.ingest.readers.grid import Row, cell_text, grid_markdown
@@ -18,7 +18,8 @@ from graphkb.ingest.readers.office import (
     value,
 )
 from graphkb.ingest.readers.office_graphics import drawing_text, graphic_markdown
-from graphkb.ingest.readers.pptx_layout import Layout, reading_order
+from graphkb.ingest.readers.office_pictures import Pictures
+from graphkb.ingest.readers.pptx_layout import Layout, Shape, reading_order
 from graphkb.text.language import HAN
 
 _TITLES = frozenset({"title", "ctrTitle"})
@@ -36,10 +37,12 @@ class Slide:
     footers: list[str]
 
 
-def read_slide(package: OfficePackage, part: str, root: Element, page: int) -> Slide:
+def read_slide(
+    package: OfficePackage, part: str, root: Element, page: int, pictures: Pictures
+) -> Slide:
     """The slide's text in reading order; nothing of a slide without text."""
     layout = Layout(package, part)
-    reader = _Shapes(package, part)
+    reader = _Shapes(package, part, pictures)
     tree = child(root, "p:cSld", "p:spTree")
     shapes = [layout.shape(node) for node in (choices(tree) if tree is not None else ())]
     title = next((cell_text(_body_text(shape.node)) for shape in shapes
@@ -48,7 +51,7 @@ def read_slide(package: OfficePackage, part: str, root: Element, page: int) -> S
         block
         for shape in reading_order(shapes)
         if shape.placeholder not in {*_TITLES, *_FURNITURE, "ftr"}
-        for block in reader.blocks(shape.node, shape.placeholder)
+        for block in reader.blocks(shape)
     ]
     footers = [line for shape in shapes if shape.placeholder == "ftr"
                for line in _body_text(shape.node)]  # fmt: skip
@@ -72,25 +75,36 @@ def _body_text(shape: Element) -> list[str]:
 class _Shapes:
     """The blocks of shapes; charts and diagrams are parts of their own."""
 
-    def __init__(self, package: OfficePackage, part: str) -> None:
-        self._package = package
+    def __init__(self, package: OfficePackage, part: str, pictures: Pictures) -> None:
+        self._package, self._pictures = package, pictures
         self._part = part
 
-    def blocks(self, node: Element, placeholder: str | None = None) -> Iterator[str]:
+    def blocks(self, shape: Shape) -> Iterator[str]:
+        node = shape.node
         if node.tag == "p:grpSp":
             layout = Layout(None, "")
-            for shape in reading_order([layout.shape(one) for one in choices(node)]):
-                yield from self.blocks(shape.node)
+            for inner in reading_order([layout.shape(one) for one in choices(node)]):
+                yield from self.blocks(replace(inner, placeholder=None))
         elif node.tag == "p:sp":
-            text = _paragraphs(child(node, "p:txBody"), placeholder)
+            text = _paragraphs(child(node, "p:txBody"), shape.placeholder)
             if text:
                 yield text
         elif node.tag == "p:pic":
             text = image_text(value(node, "p:nvPicPr", "p:cNvPr", name="descr") or "")
             if text:
                 yield text
+            text = self._picture(shape)
+            if text:
+                yield text
         elif node.tag == "p:graphicFrame":
             yield from self._graphic(child(node, "a:graphic", "a:graphicData"))
+
+    def _picture(self, shape: Shape) -> str:
+        """The text of a picture."""
+        link = value(shape.node, "p:blipFill", "a:blip", name="r:embed") or ""
+        left, top, right, bottom = shape.box or (0, 0, 0, 0)
+        area = float(right - left) * float(bottom - top)
+        return self._pictures.text(self._part, link, area)
 
     def _graphic(self, data: Element | None) -> Iterator[str]:
         for node in choices(data) if data is not None else ():

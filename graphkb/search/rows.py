@@ -1,0 +1,85 @@
+"""Entities and relationships around a question, read from the arrays of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphkb.graph.rows import row_of
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+Row = dict[str, Any]
+
+
+def entities_mentioned(arrays: Arrays, unit: int) -> list[str]:
+    """Ids of the entities that a text unit mentions, each once, sorted."""
+    start, end = arrays["mention_indptr"][unit : unit + 2]
+    return _ids(arrays["entity_ids"], np.unique(arrays["mention_entities"][start:end]))
+
+
+def entity_rows(arrays: Arrays, entity_ids: Iterable[str]) -> list[Row]:
+    """Rows of entities, with their ids, in the order of these; unknown ids have none."""
+    return [
+        {"id": entity_id, **row_of(arrays, "entity", place)}
+        for entity_id, place in _places(arrays["entity_ids"], entity_ids)
+    ]
+
+
+def communities_of(arrays: Arrays, entity_ids: Iterable[str]) -> dict[str, int]:
+    """The leaf community of each entity that stands in one."""
+    known = arrays["entity_communities"]
+    found = {i: int(known[place]) for i, place in _places(arrays["entity_ids"], entity_ids)}
+    return {entity_id: community for entity_id, community in found.items() if community >= 0}
+
+
+def relationship_rows(arrays: Arrays, entity_ids: Iterable[str], most: int) -> list[Row]:
+    """Rows of ``most`` relationships of some entities, with ids and weights: those between two of
+    them first, then the heaviest; ties by id."""
+    entities = [place for _, place in _places(arrays["entity_ids"], entity_ids)]
+    chosen = _strongest(arrays, entities, most)
+    ids, weights = arrays["relationship_ids"], arrays["relationship_weights"][chosen].tolist()
+    rows = []
+    for relationship_id, weight, place in zip(_ids(ids, chosen), weights, chosen, strict=True):
+        row = row_of(arrays, "relationship", place)
+        # In the order of the table's columns.
+        units = row.pop("text_unit_ids")
+        rows.append({"id": relationship_id, **row, "weight": weight, "text_unit_ids": units})
+    return rows
+
+
+def _strongest(arrays: Arrays, entities: Sequence[int], most: int) -> npt.NDArray[np.intp]:
+    indptr, linked, ends = arrays["linked_indptr"], arrays["linked"], arrays["relationship_ends"]
+    # One more than there are entities, for the end -1 that is none of them.
+    named = np.zeros(len(indptr), dtype=bool)
+    named[list(entities)] = True
+    candidates = [np.empty(0, dtype=linked.dtype)]
+    for entity in entities:
+        own = linked[indptr[entity] : indptr[entity + 1]]
+        inside = named[ends[own]].all(axis=1)
+        candidates += [own[inside], own[~inside][:most]]
+    numbers = np.unique(np.concatenate(candidates)).astype(np.intp)
+    inside = named[ends[numbers]].all(axis=1)
+    order = np.lexsort((numbers, -arrays["relationship_weights"][numbers], ~inside))
+    return numbers[order[:most]]
+
+
+def _places(known: npt.NDArray[Any], ids: Iterable[str]) -> list[tuple[str, int]]:
+    """Ids with their places in a sorted array, without those that are not there."""
+    wanted = list(ids)
+    if not wanted or not known.size:
+        return []
+    names = np.array([one.encode() for one in wanted], dtype="S")
+    places = np.minimum(np.searchsorted(known, names), known.size - 1)
+    there = known[places] == names
+    return [
+        (one, place)
+        for one, place, is_there in zip(wanted, places.tolist(), there.tolist(), strict=True)
+        if is_there
+    ]
+
+
+def _ids(known: npt.NDArray[Any], places: npt.NDArray[np.integer]) -> list[str]:
+    return [one.decode() for one in known[places].tolist()]

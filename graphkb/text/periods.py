@@ -1,0 +1,144 @@
+"""Years and parts of years that a text names: what a report is about, and what is asked for.
+
+Figures of one company recur in every report with other numbers, so words alone cannot tell the
+report that a question means from the one of another year.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from graphkb.text.names import fold
+
+_YEAR = r"(?:1[89]\d\d|20\d\d)"
+_HAN_YEAR = re.compile(r"[一二][〇零○一二三四五六七八九]{3}(?=年)")
+_HAN_DIGITS = str.maketrans("〇零○一二三四五六七八九", "000123456789")
+# A year that can be nothing else: 2022年, in 2022, FY2022, annual report 2022, Q1 2022.
+_SURE_YEAR = re.compile(
+    rf"(?<!\d)({_YEAR})\s*(?=年|财年|会计年度)"
+    rf"|\b(?:in|of|since|until|during|before|after|by|for|year|fy|report|"
+    rf"q[1-4]|h[12]|quarter|half|january|february|march|april|may|june|july|august|september|"
+    rf"october|november|december)[\s,]*({_YEAR})(?![\d.,%]*\d)"
+)
+_ANY_YEAR = re.compile(rf"(?<![\da-z.,])({_YEAR})(?![a-z]|[\d.,%]*\d)")
+_RANGE = re.compile(rf"({_YEAR})\s*年?\s*(?:[-–—~至到]|to)\s*({_YEAR})(?!\d)")
+_MOST_YEARS = 30
+
+_ORDINALS = {
+    "一": 1, "二": 2, "三": 3, "四": 4, "1": 1, "2": 2, "3": 3, "4": 4,
+    "first": 1, "second": 2, "third": 3, "fourth": 4,
+}  # fmt: skip
+_QUARTER = re.compile(
+    r"第?\s*([一二三四1-4])\s*季(?:度|报)|\bq([1-4])\b|\b(first|second|third|fourth)[ -]quarter"
+)
+# 第一和第三季度, the first and third quarters
+_QUARTERS = re.compile(
+    r"第?([一二三四])[、和与及]第?([一二三四])季度"
+    r"|\b(first|second|third) (?:and|to) (second|third|fourth) quarters"
+)
+_HALF = re.compile(
+    r"(上半年|半年度?报|半年度|中期报告|中报)|(下半年)"
+    r"|\b(first half|h1|half[ -]year(?:ly)?|interim report)\b|\b(second half|h2)\b"
+)
+_WHOLE = re.compile(
+    r"(?<!半)年度?报(?!告期)|(?<!半)年度(?=财务|业绩)|全年|\bannual report|\bfull[ -]year"
+)
+_MONTH = re.compile(
+    r"(?<!\d)(1[0-2]|0?[1-9])月|(十[一二]?|[一二三四五六七八九])月"
+    r"|\b(january|february|march|april|may|june|july|august|september|october|november|december)"
+    rf"\b(?=[\s\d,]*{_YEAR})|(?<!\d){_YEAR}[-/.](1[0-2]|0[1-9])(?!\d)"
+)
+_MONTHS = {
+    **{name: at for at, name in enumerate("一 二 三 四 五 六 七 八 九 十 十一 十二".split(), 1)},
+    **{
+        name: at
+        for at, name in enumerate(
+            "january february march april may june july august september october november "
+            "december".split(),
+            1,
+        )
+    },
+}
+_INSIDE = {f"Q{q}": {f"M{month}" for month in range(3 * q - 2, 3 * q + 1)} for q in (1, 2, 3, 4)}
+_INSIDE |= {
+    "H1": {"Q1", "Q2", *_INSIDE["Q1"], *_INSIDE["Q2"]},
+    "H2": {"Q3", "Q4", *_INSIDE["Q3"], *_INSIDE["Q4"]},
+}
+_INSIDE["Y"] = {"H1", "H2", *_INSIDE["H1"], *_INSIDE["H2"]}
+
+
+@dataclass(frozen=True)
+class Periods:
+    """``years``; those of them that are ``sure``, for a bare number may be something else; and
+    ``parts`` of a year: M1 to M12, Q1 to Q4, H1, H2, or Y for a report on a whole one."""
+
+    years: frozenset[int] = frozenset()
+    sure: frozenset[int] = frozenset()
+    parts: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.years or self.parts)
+
+
+@lru_cache(maxsize=20_000)
+def periods(text: str) -> Periods:
+    """The periods that ``text`` names.
+
+    >>> found = periods("2022 年半年度报告摘要"); sorted(found.years), sorted(found.parts)
+    ([2022], ['H1'])
+    >>> found = periods("revenue in Q3 2021"); sorted(found.years), sorted(found.parts)
+    ([2021], ['Q3'])
+    """
+    folded = _HAN_YEAR.sub(lambda m: m.group().translate(_HAN_DIGITS), fold(text))
+    years = {int(match[1]) for match in _ANY_YEAR.finditer(folded)}
+    sure = {int(match[1] or match[2]) for match in _SURE_YEAR.finditer(folded)}
+    for match in _RANGE.finditer(folded):
+        first, last = int(match[1]), int(match[2])
+        if 0 < last - first <= _MOST_YEARS:
+            sure |= set(range(first, last + 1))
+    return Periods(frozenset(years | sure), frozenset(sure), frozenset(_parts(folded)))
+
+
+def _parts(folded: str) -> set[str]:
+    parts = set()
+    for match in (*_QUARTER.finditer(folded), *_QUARTERS.finditer(folded)):
+        parts |= {f"Q{_ORDINALS[found]}" for found in match.groups() if found}
+    for match in _HALF.finditer(folded):
+        parts.add("H1" if match[1] or match[3] else "H2")
+    if _WHOLE.search(folded):
+        parts.add("Y")
+    for match in _MONTH.finditer(folded):
+        name = next(found for found in match.groups() if found)
+        parts.add(f"M{int(name) if name.isdigit() else _MONTHS[name]}")
+    return parts
+
+
+def agreement(asked: Periods, told: Periods) -> float:
+    """How well what a text is about fits what is asked for, in [-1, 1]: 1 the same period, 0.5
+    the same year and another extent, 0 not known, -1 another period.
+
+    >>> report = periods("2022年第一季度报告")
+    >>> [agreement(periods(q), report) for q in ("2022年第一季度的存货", "2022年的存货", "存货")]
+    [1.0, 0.5, 0.0]
+    >>> agreement(periods("2021年的存货"), report)
+    -1.0
+    """
+    if not asked or not told:
+        return 0.0
+    if asked.years and told.years and not asked.years & told.years:
+        return -1.0 if asked.sure else 0.0
+    same_year = bool(asked.years & told.years)
+    if not asked.parts or not told.parts:
+        level = asked.parts == told.parts
+        return (1.0 if level else 0.5) if same_year else 0.0
+    if asked.parts & told.parts:
+        return 1.0 if same_year else 0.5
+    if any(_holds(one, other) or _holds(other, one) for one in asked.parts for other in told.parts):
+        return 0.5 if same_year else 0.0
+    return -1.0
+
+
+def _holds(whole: str, part: str) -> bool:
+    return part in _INSIDE.get(whole, ())
