@@ -39,6 +39,8 @@ _SUPPORT = 0.3
 _HALF_COVERED, _COVERED = 0.4, 0.8
 #: Below the first, words are taken for chance; from the second on for a beginning.
 _UNCOVERED, _TOUCHED = 0.2, 0.4
+#: Power of the graph's trust in its vote for the first place: half sure is hardly a vote.
+_SURENESS = 3
 #: The lead of the first document in BM25, as a share of its score, that is a clear one.
 _CLEAR_LEAD = 0.2
 
@@ -81,7 +83,7 @@ def _votes(trust: float, coverage: float, lead: float) -> dict[str, float]:
     return {
         "lexical": least + 0.5 * _by_words(coverage, lead) * (1.0 - trust),
         "dense": 0.4 + 0.2 * (1.0 - touched) * (1.0 - trust),
-        "graph": trust,
+        "graph": trust**_SURENESS,
         "question": 0.0,
     }
 
