@@ -36,6 +36,9 @@ METRICS = ("recall@1", "recall@5", "recall@8", "ndcg@8", "mrr")
 MOST_LOST = 0.01
 _SIZES = {1: 20, 2: 16, 3: 14}
 _BODY = 11
+_WIDTH = 440
+# A cell that is longer than a page cannot be laid out.
+_LONGEST_CELL = 150
 _LATIN, _HAN = "Helvetica", "STSong-Light"
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _EMPHASIS = re.compile(r"\*\*(.+?)\*\*|`([^`]+)`")
@@ -85,7 +88,7 @@ def flowables(text: str) -> Iterator[Flowable]:
         content = text[block.start : block.end].strip()
         if block.kind == "heading":
             yield _paragraph(block.title, _SIZES.get(block.level, 12))
-        elif block.kind == "table":
+        elif block.kind == "table" and max(map(len, content.split("|"))) <= _LONGEST_CELL:
             yield _table(content)
         elif content:
             for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+[.)])\s)", content):
@@ -107,9 +110,11 @@ def _table(text: str) -> Table:
     rows = [[cell.text for cell in row_cells(line, 0, len(line))] for line in lines]
     width = max(map(len, rows))
     cells = [[_paragraph(cell, 9) for cell in (*row, *[""] * (width - len(row)))] for row in rows]
-    return Table(
-        cells, repeatRows=1, style=TableStyle([("GRID", (0, 0), (-1, -1), 0.5, colors.black)])
-    )
+    style = TableStyle(
+        [("GRID", (0, 0), (-1, -1), 0.5, colors.black), ("LEFTPADDING", (0, 0), (-1, -1), 2),
+         ("RIGHTPADDING", (0, 0), (-1, -1), 2)]
+    )  # fmt: skip
+    return Table(cells, [_WIDTH / width] * width, repeatRows=1, splitInRow=1, style=style)
 
 
 def _number(canvas: object, document: SimpleDocTemplate) -> None:

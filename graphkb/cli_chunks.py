@@ -20,8 +20,8 @@ from graphkb.errors import UsageError
 def chunks(root: Path, overrides: tuple[str, ...], as_json: bool, text: bool, file: Path) -> None:
     """Show how FILE is cut into text units.
 
-    Each with page, span, tokens, kind, headings and context. FILE may lie anywhere; it is read
-    and cut as the settings of --root say, and not indexed.
+    Each with page, span, tokens, kind, headings and context. FILE may lie anywhere, or is named as
+    below the input folder; it is read and cut as the settings of --root say, and not indexed.
 
     \b
       graphkb chunks manual.pdf
@@ -35,6 +35,8 @@ def chunks(root: Path, overrides: tuple[str, ...], as_json: bool, text: bool, fi
 
     if not root.is_dir():
         raise UsageError(f"{root}: no such folder")
+    if not file.exists() and (root / "input" / file).is_file():
+        file = root / "input" / file
     found = cut_file(file, load_settings(root, list(overrides)))
     if as_json:
         result: dict[str, Any] = {"file": str(file), **found.to_dict()}

@@ -46,6 +46,14 @@ def test_json_has_whole_units_pages_and_sizes(tmp_path: Path) -> None:
     assert found["sizes"]["count"] == len(found["units"])
 
 
+def test_a_file_is_found_by_its_name_below_the_input_folder(tmp_path: Path) -> None:
+    (tmp_path / "input" / "手册").mkdir(parents=True)
+    (tmp_path / "input" / "手册" / "泵.md").write_text("# 泵\n\n每四千小时更换轴封。\n", "utf-8")
+    shown = run("手册/泵.md", "-r", tmp_path)
+    assert shown.exit_code == 0, shown.output
+    assert "每四千小时更换轴封" in shown.stdout
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [("nothing.md", "no such file"), (".", "is a folder"), ("empty.txt", "empty")],

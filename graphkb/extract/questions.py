@@ -18,6 +18,9 @@ from graphkb.tables import content_hash
 STEP = "extract"
 _DOCUMENT = "\x01document\x01"
 # Words that a model's server may take for its own signs when they stand in a text.
+_LEAST_REPLY = 1_000
+# Tokens of a reply for three bytes of text, which are about one token.
+_REPLY_BYTES = 4
 _SIGN = re.compile(r"<(?=\|[\w ]{1,40}\|>|/?(?:s|eos|bos)>)")
 
 
@@ -56,13 +59,22 @@ class Questions:
         text = f"{unit.context}\n\n{unit.text[start:end]}" if unit.context else unit.text[start:end]
         block = data_block("document", _SIGN.sub("‹", text))
         user = template.user.replace(_DOCUMENT, block)
-        return Prompt(STEP, template.system, user, "extraction", self._schema)
+        return Prompt(STEP, template.system, user, "extraction", self._schema, _limit(text))
 
     def more(self, unit: Unit, before: Prompt, reply: str) -> Prompt:
         """What is asked after ``reply`` to ``before``: what it leaves out."""
         template = self._templates[prompt_language(unit.language)]
         history = (*before.history, ("user", before.user), ("assistant", reply))
-        return Prompt(STEP, before.system, template.more, "extraction", self._schema, 0, history)
+        return Prompt(
+            STEP, before.system, template.more, "extraction", self._schema, before.max_tokens,
+            history,
+        )  # fmt: skip
+
+
+def _limit(text: str) -> int:
+    """The longest reply to a text, in tokens: several times what a text of that length can name.
+    A weak model may never end by itself; a reply that is cut here is asked for by halves."""
+    return max(_LEAST_REPLY, len(text.encode()) * _REPLY_BYTES // 3)
 
 
 def _template(root: Path, language: str, options: Extract) -> _Template:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -27,13 +28,16 @@ class Assembled:
     warnings: tuple[str, ...]
 
 
-def assemble_documents(sources: pl.DataFrame, duplicates: Duplicates = "exact") -> Assembled:
+def assemble_documents(
+    sources: pl.DataFrame, duplicates: Duplicates = "exact", links: Collection[str] = ()
+) -> Assembled:
     """Every source once, in the columns of the documents table, ordered by path and row.
 
     The id is the source's own where it has one, else its content hash. Of sources with the
     same content and the same or no own id the first is kept, a file rather than a member of an
-    archive or mail; the other paths stand in its metadata under ``duplicate_paths``. Where one
-    own id has several contents the first keeps it and the others get their content hash.
+    archive or mail, and what is not among the paths of ``links`` rather than what is; the other
+    paths stand in its metadata under ``duplicate_paths``. Where one own id has several contents
+    the first keeps it and the others get their content hash.
     With ``duplicates`` "near" a file that is nearly the same as one before it
     (:mod:`graphkb.ingest.duplicates`) is left out like a copy, with "exact" it is warned of; with
     "off" copies are documents too. Rows are compared exactly: those of a table are much alike by
@@ -43,9 +47,9 @@ def assemble_documents(sources: pl.DataFrame, duplicates: Duplicates = "exact") 
     by_content: dict[tuple[str | None, str], dict[str, Any]] = {}
     copies: list[tuple[str, str]] = []
     warnings: list[str] = []
-    placed = sources.sort(pl.col("member") != "", "path", "row").with_columns(
-        document_path(), file="path"
-    )
+    is_link = pl.col("path").is_in(list(links))
+    order = (pl.col("member") != "", is_link, "path", "row")
+    placed = sources.sort(*order).with_columns(document_path(), file="path")
     for source in placed.iter_rows(named=True):
         own_id, digest = source["own_id"], source["content_hash"]
         first = by_content.get((own_id, digest))

@@ -20,8 +20,10 @@ from graphkb.llm.thoughts import ThoughtFilter, are_late
 from graphkb.llm.transport import Transport
 from graphkb.llm.usage import Budget, Ledger
 from graphkb.llm.wire import (
+    ENDED,
     HALF,
     UNKNOWN,
+    UNSAID,
     body_of,
     first_choice,
     message_in,
@@ -86,7 +88,7 @@ class Attempts:
         body = body_of(call.request, traits, call.limit, streamed(call, traits))
         data, tokens = await self._paid_answer(call, traits, body)
         reply = read_reply(data)
-        await self._look_at(call, traits, data)
+        await self._look_at(call, traits, data, reply)
         if reply.finish_reason == "length":
             raise self._cut(call, traits, reply)
         if not body.get("stream"):
@@ -120,22 +122,27 @@ class Attempts:
         """A chat completion, put together from pieces when it is streamed."""
         if not body.get("stream"):
             return await self._transport.send(body)
-        # Of a stream that nobody watches nobody sees that it never ends.
+        # A stream that is watched may take longer as long as there is more to see.
         most = self._options.timeout
+        what = "whole reply" if call.pass_on is None else "more of the reply"
         try:
-            async with asyncio.timeout(most if call.pass_on is None else None):
-                return await self._joined(call, traits, body)
+            async with asyncio.timeout(most) as limit:
+                return await self._joined(call, traits, body, limit)
         except TimeoutError:
-            raise Fault("silent", f"no whole reply within {most:g} s") from None
+            raise Fault("silent", f"no {what} within {most:g} s") from None
 
-    async def _joined(self, call: Call, traits: Traits, body: dict[str, Any]) -> Any:
+    async def _joined(
+        self, call: Call, traits: Traits, body: dict[str, Any], limit: asyncio.Timeout
+    ) -> Any:
         """The completion that the pieces of a stream make; one that runs far beyond its length
-        limit is stopped and counts as cut there."""
+        limit is stopped and counts as cut there. Each piece that is shown puts ``limit`` off.
+        Raises Fault for a stream that ends without saying so before it has any text."""
         most = _most_bytes(body.get(traits.limit_name))
         size = 0
         characters = WholeCharacters(HALF)
         thoughts = ThoughtFilter(traits.late_thoughts)
         parts: list[str] = []
+        shown = ""
         whole: dict[str, Any] = {}
         end: dict[str, Any] = {}
         async with aclosing(self._transport.stream(body)) as chunks:
@@ -145,7 +152,11 @@ class Attempts:
                 if choice is None:
                     continue
                 parts.append(characters.feed(text_of(message_in(choice).get("content"))))
-                call.show(thoughts.feed(parts[-1]))
+                seen = thoughts.feed(parts[-1])
+                call.show(seen)
+                if seen.strip() and call.pass_on is not None:
+                    limit.reschedule(asyncio.get_running_loop().time() + self._options.timeout)
+                shown = shown or seen.strip()
                 end.update({k: choice[k] for k in ("finish_reason", "error") if choice.get(k)})
                 size += len(parts[-1].encode())
                 if size > most:
@@ -154,11 +165,13 @@ class Attempts:
         if not parts:
             return whole
         parts.append(characters.finish())
-        call.show(thoughts.feed(parts[-1]))
-        call.show(thoughts.finish())
+        last = thoughts.feed(parts[-1]) + thoughts.finish()
+        call.show(last)
         if not end.get("finish_reason") and "usage" not in whole:
-            # Nothing says whether this is the end, so the text is used but not kept.
-            end["finish_reason"] = UNKNOWN
+            # Nothing says whether this is all of it, so the text is used but not kept.
+            end["finish_reason"] = ENDED if whole.pop("ended", False) else UNKNOWN
+            if end["finish_reason"] == UNKNOWN and not (end.get("error") or shown or last.strip()):
+                raise Fault("server", "the stream ended without a text and without saying so")
         return {**whole, "choices": [{**end, "message": {"content": "".join(parts)}}]}
 
     def _bill(self, call: Call, data: Any, seconds: float) -> tuple[int, int]:
@@ -177,7 +190,7 @@ class Attempts:
         )  # fmt: skip
         return prompt, completion
 
-    async def _look_at(self, call: Call, traits: Traits, data: Any) -> None:
+    async def _look_at(self, call: Call, traits: Traits, data: Any, reply: Reply) -> None:
         """What an answer tells of the server."""
         self.answers += 1
         self.answered.add(call.model)
@@ -185,6 +198,8 @@ class Attempts:
         seen, _, text = usage_of(data)
         if not traits.late_thoughts and are_late(text):
             await self._memory.learn(call.model, late_thoughts=True)
+        if reply.finish_reason == UNKNOWN and call.pass_on is None:
+            self.warnings.setdefault(f"end {call.model}", f"{self.where(call)}: {UNSAID}")
         if self._was_cut(call, seen):
             self.warnings.setdefault(
                 f"window {call.model}",

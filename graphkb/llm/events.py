@@ -9,7 +9,7 @@ _LONGEST_LINE = 8_000_000
 
 class EventReader:
     """Puts the data of events together from bytes as they come. An event that nothing ends is
-    not complete and is never given. Raises ValueError for a line that does not end.
+    not complete and is never given. Raises ValueError for a line or an event that does not end.
 
     >>> reader = EventReader()
     >>> list(reader.feed(b"data: 1\\r"))
@@ -21,6 +21,7 @@ class EventReader:
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[str] = []
+        self._size = 0
 
     def feed(self, received: bytes) -> Iterator[str]:
         """The data of each event that ends in ``received``, in order."""
@@ -33,6 +34,10 @@ class EventReader:
             name, _, value = line.decode("utf-8", "replace").rstrip("\r\n").partition(":")
             if name == "data":
                 self._data.append(value.removeprefix(" "))
+                self._size += len(value)
+                if self._size > _LONGEST_LINE:
+                    raise ValueError("an event of the stream does not end")
             elif not name and self._data and not value:
                 yield "\n".join(self._data)
                 self._data = []
+                self._size = 0

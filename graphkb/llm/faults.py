@@ -23,21 +23,26 @@ UNUSABLE: frozenset[Kind] = frozenset({"money", "key", "address", "model"})
 PASSING: frozenset[Kind] = frozenset({"throttled", "server", "silent", "unreachable", "empty"})
 
 
+# What moves a terminal's cursor or turns the direction of its text.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
 class Fault(Exception):
     """One request failed. ``status`` is 0 when no HTTP status was seen, ``said`` the server's own
-    message (or the connection's), ``wait`` the seconds it asked to wait."""
+    message (or the connection's) without control characters, ``wait`` the seconds it asked to
+    wait."""
 
     def __init__(self, kind: Kind, said: str, status: int = 0, wait: float | None = None) -> None:
-        super().__init__(said)
+        self.said = _UNSEEN.sub("", " ".join(said.split()))
+        super().__init__(self.said)
         self.kind = kind
-        self.said = said
         self.status = status
         self.wait = wait
 
     @property
     def what(self) -> str:
         """Status and message, as errors quote them."""
-        return f"{self.status}: {self.said}" if self.status else self.said
+        return f"{self.status:03}: {self.said}" if self.status else self.said
 
 
 def _pattern(*wordings: str) -> re.Pattern[str]:
@@ -144,7 +149,8 @@ def judge(status: int, headers: Mapping[str, str], body: str) -> Fault:
         said = message_of(json.loads(body))
     except (ValueError, RecursionError):
         said = "a web page instead of JSON" if is_html(body) else body
-    said = " ".join(said.split())[:400] or "no message"
+    none = "no message" if 400 <= status < 600 else "the server sent this status and no reply"
+    said = " ".join(said.split())[:400] or none
     if status in _REDIRECTS and headers.get("location"):
         target = without_secrets(headers["location"])[:200]
         said = (

@@ -6,7 +6,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,10 +15,18 @@ from urllib.request import getproxies, proxy_bypass
 from graphkb import __version__
 from graphkb.errors import SettingsError
 from graphkb.llm.background import close_with
+from graphkb.llm.bodies import (
+    LARGEST_ERROR,
+    LARGEST_REPLY,
+    LARGEST_STREAM,
+    larger_than,
+    leniently_decoded,
+    pieces_within,
+)
 from graphkb.llm.events import EventReader
 from graphkb.llm.faults import Fault, judge, judge_inside
 from graphkb.llm.keys import masked, without_secrets
-from graphkb.llm.wire import endpoint, is_local, read_body
+from graphkb.llm.wire import DONE, can_be_connected, endpoint, is_local, read_body
 from graphkb.settings import LanguageModel
 
 _PATH = "/chat/completions"
@@ -48,7 +56,7 @@ def environment_proxy(address: str) -> str:
     """The proxy that the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY) or the system
     names for an address; empty for none, and for what is on this machine or its network.
 
-    Raises SettingsError for one that is no HTTP proxy.
+    Raises SettingsError for one that is no HTTP proxy, or no address at all.
     """
     parts = urlsplit(address)
     if is_local(address) or proxy_bypass(parts.hostname or ""):
@@ -56,9 +64,9 @@ def environment_proxy(address: str) -> str:
     named = getproxies()
     proxy = named.get(parts.scheme) or named.get("all") or ""
     proxy = proxy if "://" in proxy or not proxy else f"http://{proxy}"
-    if proxy and urlsplit(proxy).scheme not in ("http", "https"):
+    if proxy and not can_be_connected(proxy):
         raise SettingsError(
-            f"{without_secrets(proxy)}: this proxy of the environment is no HTTP proxy; set "
+            f"{without_secrets(proxy)!r}: this proxy of the environment is no HTTP proxy; set "
             f"{parts.scheme.upper()}_PROXY to one that is, or NO_PROXY={parts.hostname}"
         )
     return proxy
@@ -76,9 +84,10 @@ class Transport:
         self._options = options
         self._key = options.api_key.strip()
         self.name = name or self.clean(self.address)
-        if not self._key.isascii() or any(character.isspace() for character in self._key):
+        if not (self._key.isascii() and self._key.isprintable()) or " " in self._key:
             raise SettingsError(
-                "llm.api_key: a key has only ASCII characters and no spaces; copy it again"
+                "llm.api_key: a key has only ASCII characters, no spaces and no control "
+                "characters; copy it again"
             )
         self._session: Any = None
 
@@ -111,19 +120,27 @@ class Transport:
     @asynccontextmanager
     async def _posted(self, body: Mapping[str, Any]) -> AsyncIterator[Any]:
         """The response, its body not read yet. Raises Fault when its status is an error."""
+        import aiohttp
+
         data = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         seconds = self._options.timeout + self._options.connect_timeout
         async with asyncio.timeout(seconds):
             # Documents go where the settings say, and nowhere a server sends them on to.
-            response = await self._connected().post(
-                self.address + _PATH, params=self._query, data=data.encode(),
-                headers={"Content-Type": "application/json"}, allow_redirects=False,
-            )  # fmt: skip
+            try:
+                response = await self._connected().post(
+                    self.address + _PATH, params=self._query, data=data.encode(),
+                    headers={"Content-Type": "application/json"}, allow_redirects=False,
+                )  # fmt: skip
+            except ValueError as error:
+                if isinstance(error, OSError | aiohttp.ClientError):
+                    raise
+                # No reply was read yet, so it is the address or what goes into the headers.
+                raise Fault("address", f"no request can be sent there ({_said(error)})") from error
         async with response:
             if not 200 <= response.status < 300:
                 async with asyncio.timeout(seconds):
-                    content = await response.read()
-                said = content.decode(response.get_encoding(), "replace")
+                    content = await _read(response, LARGEST_ERROR)
+                said = leniently_decoded(response.headers, content)
                 raise self._cleaned(judge(response.status, response.headers, said))
             yield response
 
@@ -132,31 +149,42 @@ class Transport:
         seconds = self._options.timeout + self._options.connect_timeout
         try:
             async with asyncio.timeout(seconds), self._posted(body) as response:
-                content = await response.read()
+                content = await _read(response, LARGEST_REPLY)
         except _failures() as error:
             raise self._fault(error) from error
         return self._checked(response.status, response.headers, content)
 
     async def stream(self, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
-        """Chunks as they come; a server that answers without streaming gives one. Raises Fault."""
+        """Chunks as they come, :data:`DONE` where the stream says so at its end; a server that
+        answers without streaming gives one. Raises Fault."""
         try:
             async with self._posted(body) as response:
                 if "event-stream" not in response.headers.get("Content-Type", ""):
-                    content = await response.read()
+                    seconds = self._options.timeout + self._options.connect_timeout
+                    async with asyncio.timeout(seconds):
+                        content = await _read(response, LARGEST_REPLY)
                     yield self._checked(response.status, response.headers, content)
                     return
                 reader = EventReader()
-                async for received in response.content.iter_any():
-                    for data in reader.feed(received):
-                        if data.startswith(_END):
-                            return
-                        chunk = json.loads(data)
-                        if isinstance(chunk, dict):
-                            yield _without_error(chunk)
+                size = 0
+                async with aclosing(pieces_within(response.content, LARGEST_STREAM)) as pieces:
+                    async for received in pieces:
+                        size += len(received)
+                        for data in reader.feed(received):
+                            if data.startswith(_END):
+                                yield DONE
+                                return
+                            chunk = json.loads(data)
+                            if isinstance(chunk, dict):
+                                yield _without_error(chunk)
+                if size > LARGEST_STREAM:
+                    raise Fault("server", larger_than(LARGEST_STREAM))
         except _failures() as error:
             raise self._fault(error) from error
 
     def _checked(self, status: int, headers: Mapping[str, str], content: bytes) -> Any:
+        if len(content) > LARGEST_REPLY:
+            raise Fault("server", larger_than(LARGEST_REPLY), status)
         try:
             return read_body(status, headers, content)
         except Fault as fault:
@@ -195,13 +223,21 @@ class Transport:
             return Fault("unreachable", said)
         if isinstance(error, aiohttp.ClientError | OSError):
             return Fault("server", said)
-        return Fault("server", f"the reply was not JSON ({said[:100]})")
+        return Fault("server", f"the reply was not JSON ({self.clean(str(error))[:100]})")
 
     async def close(self) -> None:
         """Close the connections."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
+
+
+async def _read(response: Any, most: int) -> bytes:
+    """A response's body up to the piece that goes beyond ``most`` bytes. One that switches to
+    another protocol has none."""
+    if response.status < 200:
+        return b""
+    return b"".join([piece async for piece in pieces_within(response.content, most)])
 
 
 def _without_error(chunk: dict[str, Any]) -> dict[str, Any]:

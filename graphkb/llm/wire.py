@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from graphkb.errors import SettingsError
+from graphkb.llm.bodies import decoded, leniently_decoded
 from graphkb.llm.cache import Reply, Request
 from graphkb.llm.characters import whole_characters
-from graphkb.llm.faults import Fault, judge, judge_inside, message_of
+from graphkb.llm.faults import Fault, is_html, judge, judge_inside, message_of
 from graphkb.llm.keys import without_secrets
 from graphkb.llm.servers import Traits, mode_of
 from graphkb.llm.thoughts import without_thoughts
@@ -20,6 +22,12 @@ from graphkb.text.language import has_han
 _ENDINGS = ("/chat/completions", "/completions", "/chat", "/models")
 UNKNOWN = "unknown"
 """finish_reason of a stream that did not say whether it was at its end."""
+UNSAID = "the reply may be incomplete: the stream ended without saying so"
+"""What is said of such a reply."""
+ENDED = "ended"
+"""finish_reason of a stream that said that it was at its end, and not why."""
+DONE = {"ended": True}
+"""The chunk that stands for a stream's word that this is its end."""
 HALF = "?"
 """What stands for half a character in what is sent and said."""
 _CUT = {"length", "max_tokens", "model_length", "max_output_tokens"}
@@ -37,22 +45,38 @@ def endpoint(base_url: str) -> tuple[str, dict[str, str]]:
     >>> endpoint("http://h:1/v1/chat/completions/"), endpoint("https://h/v1?api-version=1")
     (('http://h:1/v1', {}), ('https://h/v1', {'api-version': '1'}))
     """
-    try:
-        parts = urlsplit(base_url.strip())
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
+    if not can_be_connected(base_url):
         shown = without_secrets(base_url).rpartition("@")[2]
         raise SettingsError(
             f"llm.base_url: {shown!r} is not a URL; "
             "write for example https://api.openai.com/v1 or http://localhost:11434/v1"
         )
+    parts = urlsplit(base_url.strip())
     path = parts.path.rstrip("/")
     for ending in _ENDINGS:
         path = path.removesuffix(ending).rstrip("/")
     address = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
     return address, dict(parse_qsl(parts.query))
+
+
+def can_be_connected(address: str) -> bool:
+    """Whether an address of http or https has a host and a port that there can be, and no
+    control characters inside.
+
+    >>> can_be_connected("http://h:1/v1"), can_be_connected("http://h..i/"), can_be_connected("h")
+    (True, False, False)
+    """
+    address = address.strip()
+    if any(unicodedata.category(character) == "Cc" for character in address):
+        return False
+    try:
+        parts = urlsplit(address)
+        host = (parts.hostname or "").encode("idna")
+        # User and password go into a header.
+        (parts.username or "").encode("latin-1"), (parts.password or "").encode("latin-1")
+        return parts.scheme in ("http", "https") and bool(host) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def is_local(address: str) -> bool:
@@ -152,8 +176,13 @@ def _is_strict(schema: Any) -> bool:
 
 def read_body(status: int, headers: Mapping[str, str], content: bytes) -> Any:
     """The JSON of a successful response. Raises Fault for a web page, and for a body that is empty,
-    cut off, null or otherwise no JSON."""
-    text = content.decode("utf-8-sig", "replace")
+    cut off, null, in no charset that is known, or otherwise no JSON."""
+    try:
+        text = decoded(headers, content).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        text = leniently_decoded(headers, content)
+        if not is_html(text):
+            raise Fault("server", f"the reply is no text in UTF-8 ({error})", status) from error
     if not text.strip():
         raise Fault("server", "the reply is empty", status)
     try:
@@ -232,7 +261,7 @@ def _reply(message: Mapping[str, Any], reason: str, status: int) -> Reply:
         if message.get("refusal"):
             raise Fault("refused", f"the model refused: {message['refusal']}"[:400], status)
         raise Fault("empty", "the reply has no text (content filter?)", status)
-    return Reply(text, "length" if cut else UNKNOWN if reason == UNKNOWN else "stop", 0, 0)
+    return Reply(text, "length" if cut else reason if reason in (UNKNOWN, ENDED) else "stop", 0, 0)
 
 
 def text_of(content: Any) -> str:

@@ -13,8 +13,9 @@ from graphkb.text.segment import STOP_WORDS, is_word, tag
 
 Kind = Literal["name", "code", "numbered", "year"]
 
-# E1043, INC-2025-014, rate_limit_check.
+# E1043, INC-2025-014, INC 2025-014, rate_limit_check.
 _CODE = re.compile(
+    r"\b[A-Z]{2,6} \d{2,}(?:-\d+)+(?![\w-])|"
     r"(?<![\w.\-])(?=[\w.\-/]*[A-Za-z])(?:(?=[\w.\-/]*\d)[A-Za-z0-9]+(?:[._\-/][A-Za-z0-9]+)*"
     r"|[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+)(?![A-Za-z0-9])",
     re.ASCII,
@@ -45,6 +46,8 @@ _HEADS = frozenset(
 )
 # First letters of the flags of what may stand behind a surname.
 _BEHIND = "nageivj"
+# What closes or opens a question, taken for a part of the name beside it: 张三/是, 文/是.
+_CLOSED = re.compile(r"[是的吗呢吧]+\Z|\A[是的]+")
 # Characters that build phrases, not names: 那/座, 有/个, 拿/过.
 _BUILT = re.compile(
     "[那哪这有个过上下里内中外前后时要会能可更最之与和或为被把给替对向从由到进出来去做换改管盖每某各只又再还也不没人方]"
@@ -131,8 +134,14 @@ def _names(question: str) -> Iterator[tuple[int, int, AskedName]]:
     spans -= {(a, b) for a, b in spans if any(a == c and d < b for c, d in spans)
               and re.search(r" (?:and|&) ", question[a:b])}  # fmt: skip
     for start, end in sorted(spans, key=lambda span: (span[0] - span[1], span)):
-        text = question[start:end]
-        sure = (start, end) not in doubtful or len(text) > 2 or is_word(text)
+        text, doubted = question[start:end], (start, end) in doubtful
+        if not is_word(text):
+            text = _CLOSED.sub("", text)
+            start = question.index(text, start)
+            end = start + len(text)
+        if len(text) < 2:
+            continue
+        sure = not doubted or len(text) > 2 or is_word(text)
         if text not in _NO_NAMES:
             yield start, end, AskedName(text, "name", sure)
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from rapidfuzz import fuzz
 
 from graphkb.query.asked_names import AskedName, asked_names
+from graphkb.query.of_period import of_period
 from graphkb.query.presence import Presence
 from graphkb.search.hybrid import Retrieval
 from graphkb.search.snapshot import Snapshot
@@ -51,8 +52,14 @@ _LINKED = 0.3
 
 # A code that stands in the best passages outweighs how the question is worded (“怎么处理”).
 _KNOWN_CODE = 0.6
-# What stands between two names of which one is asked for.
-_EITHER = re.compile(r"[^,;.?!，；。？！]{0,20}?(?:\bor\b|还是|或者?)[^,;.?!，；。？！]{0,20}")
+# What stands between two names of which each is asked for, or one.
+_EITHER = re.compile(
+    r"[^,;.?!，；。？！]{0,20}?(?:\b(?:or|and|versus)\b|\bvs\b\.?|&|还是|或者?)"
+    r"[^,;.?!，；。？！]{0,20}|[^，；。？！、]{0,3}?[和与跟及][^，；。？！、]{0,4}|、",
+    re.IGNORECASE,
+)
+# Share of Chinese text units from which on a name in Latin letters may be told of in them.
+_GOOD_PART = 0.2
 # Likeness of two spellings of one word, and the shortest word that is compared.
 _MISSPELT, _SHORTEST = 85.0, 5
 
@@ -71,12 +78,14 @@ class Evidence:
 
 @dataclass(frozen=True)
 class _Named:
-    """Weights of the names that are held and of those that are not, and the latter."""
+    """Weights of the names that are held and of those that are not, and the latter; ``codes``
+    are tokens of held codes, ``beside`` those of names asked for beside one that is held."""
 
     known: float = 0.0
     unknown: float = 0.0
     missing: tuple[AskedName, ...] = ()
     codes: tuple[str, ...] = ()
+    beside: frozenset[str] = frozenset()
 
     @property
     def share(self) -> float:
@@ -93,12 +102,15 @@ def measure_evidence(
     if not passages:
         missing = _names_of(_named(snapshot, question, (), across=False).missing)
         return Evidence(0.0, "nothing was found", missing=missing)
+    passages = of_period(question, passages)
+    if not passages:
+        return Evidence(0.0, "what was found is about other years")
     tokens = query_tokens(question, snapshot.dictionary)
     best = passages[:_PASSAGES]
-    covered = word_coverage(snapshot, tokens, best)
     asked, told = detect_language(question), detect_language(passages[0].text)
     across = found.nearest is not None and {asked, told} == {"en", "zh"}
     named = _named(snapshot, question, best, across)
+    covered = word_coverage(snapshot, [t for t in tokens if t not in named.beside], best)
     if named.codes and word_coverage(snapshot, named.codes, best) == 1:
         covered = max(covered, _KNOWN_CODE)
     missing = _names_of(named.missing)
@@ -125,10 +137,17 @@ def _named(snapshot: Snapshot, question: str, passages: Sequence[Passage], acros
     known = unknown = 0.0
     missing: list[AskedName] = []
     codes: list[str] = []
-    names = [name for name in asked_names(question) if name.kind == "code" or not across]
-    held_by = {name.text: presence.holds(name) for name in names}
-    for name in names:
-        held = held_by[name.text]
+    beside: set[str] = set()
+    judged = [
+        each
+        for name in asked_names(question)
+        if name.kind == "code" or not across
+        for each in presence.judge(question, name)
+    ]
+    names = [name for name, _ in judged]
+    linked = [seed.surface for seed in snapshot.graph.link(question) if seed.how != "fuzzy"]
+    held_by = dict.fromkeys(linked, True) | {name.text: held for name, held in judged}
+    for name, held in judged:
         if held is False and name.kind == "name" and _is_misspelt(snapshot, name.text, passages):
             held = True
         if held is None:
@@ -138,16 +157,29 @@ def _named(snapshot: Snapshot, question: str, passages: Sequence[Passage], acros
             known += weight
             codes += query_tokens(name.text, snapshot.dictionary)[:1] * (name.kind == "code")
         else:
-            # Of two that are offered one is enough.
-            unknown += 0.0 if _is_alternative(question, name.text, held_by) else weight
-            missing.append(name)
+            # Of several that are asked for one is enough.
+            if _is_alternative(question, name.text, held_by):
+                beside.update(query_tokens(name.text, snapshot.dictionary))
+            else:
+                unknown += weight
+            if not _is_told_in_chinese(snapshot, name.text):
+                missing.append(name)
     if not across:
         known += _linked(snapshot, question, names)
-    return _Named(known, unknown, tuple(missing), tuple(codes))
+    return _Named(known, unknown, tuple(missing), tuple(codes), frozenset(beside))
+
+
+def _is_told_in_chinese(snapshot: Snapshot, name: str) -> bool:
+    """Whether a Latin name may be there in Chinese characters: with vectors (which find it),
+    where a good part of the text units is Chinese. Codes are written alike."""
+    if has_han(name) or any(map(str.isdecimal, name)) or snapshot.dense_problem():
+        return False
+    counts: dict[str, int] = dict(snapshot.manifest.notes.get("languages", {}))
+    return counts.get("zh", 0) >= _GOOD_PART * max(sum(counts.values()), 1)
 
 
 def _is_alternative(question: str, name: str, held: Mapping[str, bool | None]) -> bool:
-    """Whether the question offers a name beside one that is held: in Bergen or in Oslo?"""
+    """Whether the question has a name beside one that is held: in Bergen or in Oslo?"""
     for other in (text for text, is_held in held.items() if is_held):
         for first, second in ((name, other), (other, name)):
             start, end = question.find(first), question.rfind(second)

@@ -9,9 +9,11 @@ import numpy as np
 
 from graphkb.errors import EmbeddingError
 from graphkb.query.asked_kind import asked_kinds, holds_kind
+from graphkb.query.of_period import of_period
 from graphkb.query.phrases import Phrase, Phrases, names_another, phrases_held
 from graphkb.query.sentences import Sentence, sentences_of
 from graphkb.search.snapshot import Snapshot
+from graphkb.text.names import fold
 from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens, stem
 from graphkb.types import Passage
 
@@ -28,6 +30,9 @@ _LEAST_GAIN = 0.2
 # How much a passage's score counts: (score / best score) to this power, so that sentences of
 # the second and third hop stay in play.
 _SCORE_POWER, _LEAST_SHARE = 0.3, 0.05
+
+_LONGEST_TITLE = 80
+_ENDS = tuple('.。!！?？;；…:：)）”"')
 
 # Across languages: what shared codes and names add to a cosine, which differs by hundredths.
 _NAMED_SHARE = 0.2
@@ -137,11 +142,12 @@ def _candidates(
     snapshot: Snapshot, question: str, passages: Sequence[Passage]
 ) -> tuple[list[_Candidate], Phrases]:
     kinds = asked_kinds(question)
+    passages = of_period(question, passages)
     top = max((passage.score for passage in passages), default=0.0) or 1.0
     places: list[tuple[Passage, Sentence]] = []
     for passage in passages:
         for sentence in sentences_of(passage.text, passage.columns):
-            if not names_another(question, sentence):
+            if not names_another(question, sentence) and not _is_title(sentence, passage):
                 places.append((passage, sentence))
     phrases, held = phrases_held(question, [sentence for _, sentence in places])
     candidates: list[_Candidate] = []
@@ -163,6 +169,19 @@ def _candidates(
         own = stems_of(text, snapshot.dictionary) - phrases.other_numbers(names)
         candidates.append(_Candidate(quote, own, contexts[above], prior, names))
     return candidates, phrases
+
+
+def _is_title(sentence: Sentence, passage: Passage) -> bool:
+    """Whether it only says what the document or section is called, which answers nothing: the
+    words of a heading, or a first line that does not end like a sentence."""
+    if sentence.header:
+        return False
+    text = " ".join(sentence.text.split())
+    if passage.char_start + sentence.start == 0 and len(text) <= _LONGEST_TITLE:
+        line = passage.text.split("\n", 1)[0].strip()
+        return line == sentence.text.strip() and not line.endswith(_ENDS)
+    names = (passage.title, *passage.heading.split(" › "))
+    return any(fold(text.rstrip(".。")) == fold(" ".join(name.split())) for name in names)
 
 
 class _Covered:

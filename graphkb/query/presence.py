@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,12 @@ import numpy.typing as npt
 
 from graphkb.graph.lookup import hash64
 from graphkb.query.asked_names import AskedName
+from graphkb.query.name_parts import name_parts, without_legal_form
+from graphkb.query.spellings import code_pattern, spellings, text_pattern
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.language import HAN, has_han
-from graphkb.text.names import fold, fold_script, name_key
-from graphkb.text.segment import STOP_WORDS, is_word, query_tokens, search_tokens, stem
+from graphkb.text.names import fold, name_key
+from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens, stem
 from graphkb.text.sentences import sentence_spans
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -36,11 +40,22 @@ _APART = 2
 _SCANNED = 100_000_000
 
 _WORD = re.compile(rf"[{HAN}]|[^\W_{HAN}]+")
-_HAN_NAME = re.compile(f"[{HAN}]{{3,4}}")
 _POSSESSIVE = re.compile(r"['’]s\Z", re.IGNORECASE)
 _ABBREVIATION = re.compile("[A-Z]{2,5}")
-_DIGITS = {c: str(n) for n, c in enumerate("零一二三四五六七八九")} | {"〇": "0"}
-_NUMERALS = re.compile(r"[零〇一二三四五六七八九十]+|\d+")
+_SEPARATOR = re.compile(r"[\-/._ ]")
+_VERSION = re.compile(r"v?(\d+(?:\.\d+)+)", re.IGNORECASE)
+# What the name of a company may add to the name that it goes by.
+_TRADE = re.compile("(?:科技|软件|网络|信息|技术|数据|智能|实业|控股)*")
+# Words that questions add behind names of products, places and papers.
+_GENERAL = frozenset(
+    "plan plans feature features office product products price prices pricing project team "
+    "department group version report reports platform system overview summary details".split()
+)
+# Characters of an entity's name from which on it may be the name of a company in a longer one;
+# shorter ones are towns, animals and surnames too (蓝鲸/科技).
+_TELLING = 3
+# Seeds of a question that are looked at for what a Chinese name is made of.
+_SEEDS = 8
 
 
 class Presence:
@@ -49,6 +64,23 @@ class Presence:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._arrays: Arrays = snapshot.graph.arrays
+
+    def judge(self, question: str, name: AskedName) -> list[tuple[AskedName, bool | None]]:
+        """The name, or where it stands nowhere the names that it is made of, each with whether
+        it is held."""
+        held = self.holds(name)
+        if name.kind != "name" or held or (held is None and has_han(name.text)):
+            return [(name, held)]
+        start = max(question.find(name.text), 0)
+        if has_han(name.text):
+            return [(name, self._holds_han_part(question, name.text))]
+        parts = name_parts(name.text, question[:start])
+        each = [(replace(name, text=part), self._holds_part(part)) for part in parts]
+        telling = any(held and not self._is_everyday(part.text) for part, held in each)
+        if len(each) < 2 or telling:
+            return each or [(name, None)]
+        whole = name.text[name.text.find(parts[0]) : name.text.rfind(parts[-1]) + len(parts[-1])]
+        return [(replace(name, text=whole), self._holds_part(whole))]
 
     def holds(self, name: AskedName) -> bool | None:
         """Whether a name stands somewhere: literally, with its words close together, or as the
@@ -62,21 +94,82 @@ class Presence:
         text = _POSSESSIVE.sub("", name.text)
         if self._is_entity(text):
             return True
-        if has_han(text) and self._literal(_spellings(text)):
+        by_letter = has_han(text) or any(map(str.isdecimal, text))
+        if by_letter and self._literal(spellings(text)):
             return True
-        held = self._share_held(text) >= _HELD
-        # What an abbreviation stands for may be written out everywhere.
-        return None if not held and _ABBREVIATION.fullmatch(text) else held
+        held = self._share_held(text.replace("-", " ")) >= _HELD
+        # What an abbreviation stands for may be written out everywhere; what lies in a folder
+        # may be all about its name.
+        open_ = not held and (_ABBREVIATION.fullmatch(text) or self._is_place(text))
+        return None if open_ else held
+
+    def _holds_part(self, part: str) -> bool | None:
+        """As :meth:`holds`; None for an everyday word, and where only those are missing beside
+        what is held (Petrel Plan)."""
+        held = self.holds(AskedName(part, "name"))
+        words = part.split()
+        if held is not False:
+            return held
+        if len(words) == 1:
+            return None if self._is_everyday(part) else False
+        shorter = words[: -1 if words[-1].lower() in _GENERAL else None]
+        if len(shorter) < len(words) and self.holds(AskedName(" ".join(shorter), "name")):
+            return None
+        proper = [word for word in words if not self._is_everyday(word)]
+        known = 0 < len(proper) < len(words) and self._is_entity(" ".join(proper))
+        return None if known else False
+
+    def _is_everyday(self, word: str) -> bool:
+        """Whether a text has the word in small letters, in singular or plural."""
+        if not (word.isascii() and word.isalpha() and self._is_scanned):
+            return False
+        forms = "|".join(_forms(word.lower()))
+        pattern = rf"(?<![A-Za-z0-9])(?:{forms})(?![A-Za-z0-9])".encode()
+        return re.search(pattern, self._arrays["text"]) is not None  # type: ignore[call-overload]
+
+    def _holds_han_part(self, question: str, name: str) -> bool | None:
+        """Whether a Chinese name is held without its legal form (青石谷集团). None where what it
+        adds to a known entity are words that the documents have."""
+        core = without_legal_form(name)
+        if core != name and len(core) > 1 and self._is_entity(core):
+            return True
+        if core != name and len(core) > 2 and self._literal([core]):
+            return True
+        start = question.find(name)
+        for seed in self._snapshot.graph.link(question)[:_SEEDS]:
+            first = question.find(seed.surface) if seed.how != "fuzzy" else -1
+            last, end = first + len(seed.surface), start + len(name)
+            if first < 0 or len(seed.surface) < _TELLING or last <= start or first >= end:
+                continue
+            rest = without_legal_form(question[last:end])
+            words = query_tokens(question[start:first] + " " + rest, self._snapshot.dictionary)
+            if all(map(self._known, words)) or (first <= start and _TRADE.fullmatch(rest)):
+                return None
+        return False
+
+    def _is_place(self, name: str) -> bool:
+        """Whether a document or a folder has the name."""
+        key = fold(name)
+        for title, path in self._snapshot.store.read("documents", ("title", "path")).iter_rows():
+            parts = PurePosixPath(fold(path or "")).parts
+            if key in parts or fold(title or "") == key or PurePosixPath(*parts[-1:]).stem == key:
+                return True
+        return False
 
     def _holds_code(self, code: str) -> bool:
         whole = fold(code)
-        joined = re.sub(r"[\-/._]", "", whole)
-        return self._known(whole) or self._known(joined) or self._literal([code])
+        joined = _SEPARATOR.sub("", whole)
+        if self._known(whole) or self._known(joined) or self._literal([code]):
+            return True
+        version = _VERSION.fullmatch(code)
+        if version:
+            return self._literal([version.group(1)])
+        return self._matches(code_pattern(whole)) or self._is_place(code)
 
     def _holds_number(self, name: AskedName) -> bool | None:
         """A numbered thing (Room 17). None where there are no others of its series: then the
         number may be an amount or a place in an order."""
-        if self._literal(_spellings(name.text)) or self._is_entity(name.text):
+        if self._literal(spellings(name.text)) or self._is_entity(name.text):
             return True
         if not name.series:
             return False if self._is_scanned else None
@@ -158,8 +251,8 @@ class Presence:
     def _is_scanned(self) -> bool:
         return self._arrays["text"].nbytes <= _SCANNED
 
-    def _literal(self, spellings: Iterable[str]) -> bool:
-        return any(self._matches(_pattern(spelling)) for spelling in dict.fromkeys(spellings))
+    def _literal(self, written: Iterable[str]) -> bool:
+        return any(self._matches(text_pattern(spelling)) for spelling in dict.fromkeys(written))
 
     def _matches(self, pattern: str) -> bool:
         """Whether the text of any unit matches, letter case aside; False where there is too much
@@ -169,51 +262,6 @@ class Presence:
         flags = re.IGNORECASE if re.search("[A-Za-z]", pattern) else 0
         found = re.search(pattern.encode(), self._arrays["text"], flags)  # type: ignore[call-overload]
         return found is not None
-
-
-def _pattern(spelling: str) -> str:
-    edge = r"(?<![A-Za-z0-9])" if spelling[0].isascii() and spelling[0].isalnum() else ""
-    last = spelling[-1]
-    end = "" if not last.isascii() else r"(?!\d)" if last.isdecimal() else r"(?![A-Za-z0-9])"
-    return edge + r"[ \-]?".join(re.escape(part) for part in re.split(r"[ \-]", spelling)) + end
-
-
-def _spellings(name: str) -> list[str]:
-    """A name as it is written and folded, with its numerals in digits and in Chinese."""
-    plain = fold_script(name)
-    found = [name, plain]
-    if has_han(plain):
-        found.append(_NUMERALS.sub(lambda m: _digits(m.group()), plain))
-        found.append(_NUMERALS.sub(lambda m: _han_number(m.group()), plain))
-        if len(plain) > 2 and _HAN_NAME.fullmatch(plain) and not is_word(plain):
-            # What the segmenter took in from beside it: 云启/给, 替/万塑.
-            found += [plain[:-1], plain[1:]]
-    return found
-
-
-def _digits(numeral: str) -> str:
-    """
-    >>> _digits("三十一"), _digits("十"), _digits("12")
-    ('31', '10', '12')
-    """
-    if numeral.isdecimal() and numeral.isascii():
-        return numeral
-    tens, ten, ones = numeral.partition("十")
-    if not ten:
-        return "".join(_DIGITS.get(c, c) for c in numeral)
-    return str(10 * int(_DIGITS.get(tens, "1")) + int(_DIGITS.get(ones, "0")))
-
-
-def _han_number(numeral: str) -> str:
-    """
-    >>> _han_number("31"), _han_number("10"), _han_number("2")
-    ('三十一', '十', '二')
-    """
-    if not (numeral.isascii() and numeral.isdecimal()) or not 0 < int(numeral) < 100:
-        return numeral
-    names = "零一二三四五六七八九"
-    tens, ones = divmod(int(numeral), 10)
-    return (names[tens] if tens > 1 else "") + "十" * (tens > 0) + (names[ones] if ones else "")
 
 
 def _words(name: str, dictionary: Sequence[str]) -> list[str]:

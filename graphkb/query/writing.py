@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphkb.errors import LanguageModelError, ModelFailure
 from graphkb.llm.model import Model, Prompt, plain
+from graphkb.llm.wire import UNKNOWN, UNSAID
 from graphkb.query.compose import NOT_FOUND, Composed, reply_share
 from graphkb.text.sentences import sentence_spans
 
@@ -101,7 +102,10 @@ def _streamed(
     text = stream.text if stream.reply is None else stream.reply.text
     if not text.strip():
         raise ModelFailure("empty", "the model's reply is empty")
-    return _written(composed, text, problem)
+    written = _written(composed, text, problem)
+    if stream.reply is not None and stream.reply.finish_reason == UNKNOWN:
+        return replace(written, problem=UNSAID)
+    return written
 
 
 def _cut_off(model: Model, prompt: Prompt, window: int) -> str:

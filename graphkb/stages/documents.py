@@ -59,7 +59,8 @@ def read_documents(work: Work) -> dict[str, pl.DataFrame]:
         else pl.DataFrame(schema=schema)
     )
     admitted = without_removals(sources, work.table("removals"))
-    assembled = assemble_documents(admitted, options.duplicates)
+    links = [file.path for file in listed if file.location.is_symlink()]
+    assembled = assemble_documents(admitted, options.duplicates, links)
     if not assembled.documents.height:
         work.warnings.append("the input folder holds no text: the knowledge base is now empty")
     work.warnings.extend(

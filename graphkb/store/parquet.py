@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -108,28 +108,47 @@ def _with_ids(
 def write_parquet(store: Store, output: Path, read: Read | None = None) -> list[Path]:
     """Write ``output/<name>.parquet`` of every view whose tables changed since it was written.
 
-    Each file is replaced whole. Which table versions the files were made from stands in
-    ``parquet.json``, so that a killed run's files are made by the next one.
+    All are written beside the old ones first, then renamed in a row. Which table versions a file
+    was made from stands in ``parquet.json``, those of the knowledge base in ``manifest.json``: so
+    a reader sees files that a killed run left behind, and the next run writes them. While files
+    are replaced ``parquet.json`` does not name them.
     """
     made_from = _made_from(output)
-    written: list[Path] = []
+    due: dict[str, dict[str, int]] = {}
     for name, (_, tables) in _VIEWS.items():
-        path = output / f"{name}.parquet"
         versions = {f"{store.folder}/{table}": store.tables.get(table, 0) for table in tables}
-        if made_from.get(name) == versions and path.exists():
-            continue
-        temporary = output / f".{name}.parquet.tmp"
-        try:
-            parquet_view(store, name, read).write_parquet(temporary, compression_level=1)
-            os.replace(temporary, path)
-            made_from[name] = versions
-            replace_file(output / FILE_NAME, json.dumps(made_from, indent=1, sort_keys=True))
-        except OSError as error:
+        if made_from.get(name) != versions or not (output / f"{name}.parquet").exists():
+            due[name] = versions
+    if not due:
+        return []
+    beside = {name: output / f".{name}.parquet.tmp" for name in due}
+    try:
+        for name, temporary in beside.items():
+            with _said(output / f"{name}.parquet"):
+                parquet_view(store, name, read).write_parquet(temporary, compression_level=1)
+        _say_made_from(output, {name: made_from[name] for name in made_from.keys() - due.keys()})
+        for name, temporary in beside.items():
+            with _said(output / f"{name}.parquet"):
+                os.replace(temporary, output / f"{name}.parquet")
+    finally:
+        for temporary in beside.values():
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
-            raise StoreError(f"{path}: cannot be written ({error})") from error
-        written.append(path)
-    return written
+    _say_made_from(output, {**made_from, **due})
+    return [output / f"{name}.parquet" for name in due]
+
+
+@contextlib.contextmanager
+def _said(path: Path) -> Iterator[None]:
+    """What the system raises becomes a StoreError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written ({error})") from error
+
+
+def _say_made_from(output: Path, versions: dict[str, dict[str, int]]) -> None:
+    replace_file(output / FILE_NAME, json.dumps(versions, indent=1, sort_keys=True))
 
 
 def _made_from(output: Path) -> dict[str, dict[str, int]]:

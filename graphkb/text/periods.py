@@ -45,6 +45,9 @@ _HALF = re.compile(
 _WHOLE = re.compile(
     r"(?<!半)年度?报(?!告期)|(?<!半)年度(?=财务|业绩)|全年|\bannual report|\bfull[ -]year"
 )
+_MONTH_NAMES = (
+    "january|february|march|april|may|june|july|august|september|october|november|december"
+)
 _MONTH = re.compile(
     r"(?<!\d)(1[0-2]|0?[1-9])月|(十[一二]?|[一二三四五六七八九])月"
     r"|\b(january|february|march|april|may|june|july|august|september|october|november|december)"
@@ -55,18 +58,33 @@ _MONTHS = {
     **{
         name: at
         for at, name in enumerate(
-            "january february march april may june july august september october november "
-            "december".split(),
+            _MONTH_NAMES.split("|"),
             1,
         )
     },
 }
+_SHORT_MONTH = re.compile(
+    r"\b(jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?(?=[\s\d,]*" rf"{_YEAR})"
+)
+# 1-3月, March and May 2022, between March and May 2022, Q1-Q3, 前三季度, 1月至3月
+_MONTH_RANGE = re.compile(
+    r"(?<!\d)(1[0-2]|0?[1-9])月?\s*(?:[-–—~至到])\s*(1[0-2]|0?[1-9])月"
+    rf"|\b({_MONTH_NAMES})\s*(?:-|–|to|and|through|until)\s*({_MONTH_NAMES})\b"
+    rf"(?=[\s\d,]*{_YEAR})"
+)
+_QUARTER_RANGE = re.compile(
+    r"\bq([1-4])\s*(?:-|–|to|through)\s*q?([1-4])\b|第?([一二三四])(?:季度)?(?:至|到)第?([一二三四])季度"
+)
+_FIRST_QUARTERS = re.compile(r"前([二三两])个?季度|\bfirst (two|three) quarters\b|前(九)个月")
+_FISCAL = re.compile(r"(?<!\d)(20\d\d|19\d\d)\s*[-/]\s*(\d\d)(?![\d\-/.月])")
+_SHORT_FISCAL = re.compile(r"\bfy\s?'?(\d\d)\b|\b([1-4])q'?(\d\d)\b|\bq([1-4])[ ']?(\d\d)\b")
 _INSIDE = {f"Q{q}": {f"M{month}" for month in range(3 * q - 2, 3 * q + 1)} for q in (1, 2, 3, 4)}
 _INSIDE |= {
     "H1": {"Q1", "Q2", *_INSIDE["Q1"], *_INSIDE["Q2"]},
     "H2": {"Q3", "Q4", *_INSIDE["Q3"], *_INSIDE["Q4"]},
 }
 _INSIDE["Y"] = {"H1", "H2", *_INSIDE["H1"], *_INSIDE["H2"]}
+_QUARTERS_OF = ("Q1", "Q2", "Q3", "Q4")
 
 
 @dataclass(frozen=True)
@@ -84,6 +102,11 @@ class Periods:
 
 @lru_cache(maxsize=20_000)
 def periods(text: str) -> Periods:
+    """:func:`named_periods` of a short text, kept."""
+    return named_periods(text)
+
+
+def named_periods(text: str) -> Periods:
     """The periods that ``text`` names.
 
     >>> found = periods("2022 年半年度报告摘要"); sorted(found.years), sorted(found.parts)
@@ -94,6 +117,12 @@ def periods(text: str) -> Periods:
     folded = _HAN_YEAR.sub(lambda m: m.group().translate(_HAN_DIGITS), fold(text))
     years = {int(match[1]) for match in _ANY_YEAR.finditer(folded)}
     sure = {int(match[1] or match[2]) for match in _SURE_YEAR.finditer(folded)}
+    for match in _FISCAL.finditer(folded):
+        first = int(match[1])
+        if (first + 1) % 100 == int(match[2]):
+            sure |= {first, first + 1}
+    for match in _SHORT_FISCAL.finditer(folded):
+        sure.add(2000 + int(match[1] or match[3] or match[5]))
     for match in _RANGE.finditer(folded):
         first, last = int(match[1]), int(match[2])
         if 0 < last - first <= _MOST_YEARS:
@@ -105,14 +134,36 @@ def _parts(folded: str) -> set[str]:
     parts = set()
     for match in (*_QUARTER.finditer(folded), *_QUARTERS.finditer(folded)):
         parts |= {f"Q{_ORDINALS[found]}" for found in match.groups() if found}
+    for match in _SHORT_FISCAL.finditer(folded):
+        if quarter := match[2] or match[4]:
+            parts.add(f"Q{quarter}")
+    for match in _QUARTER_RANGE.finditer(folded):
+        first, last = (_ORDINALS[found] for found in match.groups() if found)
+        parts |= {f"Q{quarter}" for quarter in range(first, last + 1)}
+    for match in _FIRST_QUARTERS.finditer(folded):
+        last = 2 if match[1] in ("二", "两") or match[2] == "two" else 3
+        parts |= {f"Q{quarter}" for quarter in range(1, last + 1)}
     for match in _HALF.finditer(folded):
         parts.add("H1" if match[1] or match[3] else "H2")
     if _WHOLE.search(folded):
         parts.add("Y")
-    for match in _MONTH.finditer(folded):
-        name = next(found for found in match.groups() if found)
-        parts.add(f"M{int(name) if name.isdigit() else _MONTHS[name]}")
+    months = {
+        _month(found) for match in _MONTH.finditer(folded) for found in match.groups() if found
+    }
+    months |= {_month(match[1]) for match in _SHORT_MONTH.finditer(folded)}
+    for match in _MONTH_RANGE.finditer(folded):
+        first, last = (_month(found) for found in match.groups() if found)
+        months |= set(range(first, last + 1))
+    parts |= {f"M{month}" for month in months}
+    parts |= {whole for whole in _QUARTERS_OF if _INSIDE[whole] <= parts}
     return parts
+
+
+def _month(name: str) -> int:
+    if name.isdecimal():
+        return int(name)
+    known = _MONTHS.get(name)
+    return known or next(at for full, at in _MONTHS.items() if full.startswith(name[:3]))
 
 
 def agreement(asked: Periods, told: Periods) -> float:

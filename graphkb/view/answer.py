@@ -25,8 +25,13 @@ STYLE = (
 
 
 def place(title: str, heading: str) -> str:
-    """Title › heading; a heading that is empty or only repeats the title is left out."""
-    return f"{title} › {heading}" if heading and heading != title else title
+    """Title › heading; what of the heading is empty or only repeats the title is left out.
+
+    >>> place("Manual", "Manual › Pumps"), place("手册", "手册")
+    ('Manual › Pumps', '手册')
+    """
+    above = [part for part in heading.split(" › ") if part]
+    return " › ".join([title, *above[above[:1] == [title] :]])
 
 
 def span(at: Citation | Hit, words: Wording = EN) -> str:

@@ -289,7 +289,8 @@ def test_f21_replies_that_are_always_cut_end_by_themselves(made: Reader) -> None
     made.reply = lambda passage: said("", "length")
     with pytest.raises(LanguageModelError, match="no entities extracted from 2 text units"):
         made.put(a=LONG, b=LONG.replace("Ada", "Eda")).index("llm.concurrency=1")
-    assert len(made.passages) <= 14
+    # One of them asks again without a limit: reasoning may have used it up.
+    assert len(made.passages) <= 15
 
 
 def test_a_budget_stops_and_the_next_run_goes_on(made: Reader) -> None:

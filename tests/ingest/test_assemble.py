@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import graphkb
 from graphkb.ingest.assemble import assemble_documents
 from graphkb.ingest.read import file_hash, list_files, read_file, sources_frame
 from graphkb.settings_input import Input
@@ -122,3 +123,20 @@ def test_of_nearly_equal_files_the_one_outside_archives_is_kept(tmp_path):
         archive.writestr("copy.txt", f"{words} more")
     documents = assemble_documents(sources(tmp_path), "near").documents
     assert documents["path"].to_list() == ["lease.txt"]
+
+
+def test_of_copies_the_file_is_kept_rather_than_a_link(project):
+    folder = project / "input"
+    folder.mkdir(exist_ok=True)
+    for link, name, text in (
+        ("copy.md", "note.md", "# Note\n\nAda Lin leads Osprey.\n"),
+        ("副本.md", "报告.md", "# 报告\n\n陈明创办了青石公司。\n"),
+    ):
+        (folder / name).write_text(text, "utf-8")
+        (folder / link).symlink_to(name)
+    project_of = graphkb.open(project, ["embed.when=off"])
+    result = project_of.index()
+    paths = project_of.table("documents")["path"].to_list()
+    assert sorted(paths) == ["note.md", "报告.md"]
+    assert "copy.md: same content as note.md, indexed once" in result.warnings
+    assert "副本.md: same content as 报告.md, indexed once" in result.warnings

@@ -66,6 +66,7 @@ def make_snapshot(root: Path, *settings: str, more: Mapping[str, str] | None = N
     """The collection above and ``more`` documents, indexed at ``root`` without vectors."""
     (root / "input").mkdir(parents=True)
     for name, text in {**DOCUMENTS, **(more or {})}.items():
+        (root / "input" / name).parent.mkdir(exist_ok=True)
         (root / "input" / name).write_text(text, "utf8")
     project = Project(root, [*SETTINGS, *settings])
     project.index()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_server import ModelServer, said
+from model_server import ModelServer, Raw, said
 from query.gathering import make_asker, make_snapshot, question, system_of, user_of, with_settings
 
 from graphkb.errors import SettingsError, UsageError
@@ -278,6 +279,19 @@ def test_a_reply_that_was_cut_is_kept_and_marked(
     cut = "the answer was cut after 1500 tokens: raise answer.max_tokens (now 1500)"
     assert cut in answer.warnings
     assert answer.citations
+
+
+def test_a_stream_that_does_not_say_its_end_makes_no_complete_answer(
+    collection: Snapshot, server: ModelServer, model: Model
+) -> None:
+    text = "Ada Lin leads the Osprey project [1]."
+    event = f"data: {json.dumps({'choices': [{'delta': {'content': text}}]})}\n\n"
+    kind = {"Content-Type": "text/event-stream"}
+    server.play = lambda body: Raw((event.encode(),), 200, kind, close=True)
+    answer = stream_answer(collection, question(ASKED, model), "local", whole=False).answer
+    assert (answer.text, answer.complete) == (text, False)
+    said_so = "the reply may be incomplete: the stream ended without saying so"
+    assert answer.warnings.count(said_so) == 1
 
 
 @pytest.mark.parametrize("whole", [True, False])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
+
 import pytest
 from model_server import ModelServer, said
 from query.gathering import make_snapshot, question, user_of
@@ -10,7 +13,9 @@ from graphkb.llm.model import Model
 from graphkb.query.answer import answer_question
 from graphkb.query.ask import Ask
 from graphkb.query.asked_names import AskedName, asked_names
+from graphkb.query.evidence import measure_evidence
 from graphkb.query.presence import Presence
+from graphkb.search.hybrid import Retrieval
 from graphkb.search.snapshot import Snapshot
 from graphkb.types import Answer
 
@@ -18,6 +23,9 @@ SUPPLIERS = "".join(f"| Supplier {n} | {n % 5 + 1} |\n" for n in range(1, 41))
 MORE = {
     "suppliers.md": f"# Suppliers\n\n| Name | Rating |\n|---|---|\n{SUPPLIERS}",
     "融资.md": "# 融资\n\n青石谷A轮由栖岩资本领投，B轮由云杉创投领投。岚川地铁2号线开通了。\n",
+    "parts.md": "# Parts\n\nPetrel 4.2.0 came with contract CT-2023-118 and `bank-gateway`. "
+    "Petrel Core has plans. The Quintela yoke belongs to WP3.\n",
+    "制度/记录.md": "# 记录\n\n事故QS-2025-1112由青石公司处理。\n",
     "lantern.md": "# Lantern\n\nHank Summers painted lanterns. Ludwig Bonner kept Pelléas.\n",
 }
 
@@ -46,6 +54,10 @@ def ask(snapshot: Snapshot, text: str, method: str = "hybrid") -> Answer:
         ("撞沉“浦渔0388”的是谁？", ["浦渔0388"]),
         ("《三体》的作者是谁？", ["三体"]),
         ("那座桥是哪一年建成的？", []),
+        ("张三是谁？", ["张三"]),
+        ("李四和王五是什么关系？", ["李四", "王五"]),
+        ("青石谷人字2025年17号文是什么", ["2025"]),
+        ("Explain INC 2025-014", ["INC 2025-014"]),
         ("一笔退款要多久到账？", []),
     ],
 )
@@ -77,6 +89,53 @@ def test_names_are_looked_up_in_the_whole_knowledge_base(
 ) -> None:
     presence = Presence(wider)
     assert [presence.holds(name) for name in asked_names(text)] == held
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Who is the CEO of Marta Voss Ltd?", {"Marta Voss": True}),
+        ("Who is the Managing Director of Zorble?", {"Zorble": False}),
+        ("Who is the Chief Executive Officer?", {"Chief Executive Officer": None}),
+        ("Explain Petrel Core", {"Petrel Core": True}),
+        ("Compare Petrel Core and Project Zorble", {"Petrel Core": True, "Project Zorble": False}),
+        ("Please Tell Me Who Is Ludwig Bonner", {"Ludwig Bonner": True}),
+        ("In Which City Was Hank Summers born?", {"Hank Summers": True}),
+        ("Who is Dr. Bonner?", {"Bonner": True}),
+        ("Who is Dr. Tarnwick?", {"Tarnwick": False}),
+        ("Where is Bluestone's Bergen office?", {"Bluestone": True, "Bergen": True}),
+        ("Where is Bluestone's Lisbon office?", {"Bluestone": True, "Lisbon": False}),
+        ("Who directed Schindler's List?", {"Schindler's List": False}),
+        ("What do Petrel Core Plans cost?", {"Petrel Core Plans": True}),
+        ("Which Petrel Core Plan is best?", {"Petrel Core Plan": True}),
+        ("Describe Petrel Core Features", {"Petrel Core Features": None}),
+        ("What is the Quintela-yoke?", {"Quintela-yoke": True}),
+        ("What is new in Petrel 4.2?", {"Petrel 4.2": True}),
+        ("What is new in v4.2.0?", {"v4.2.0": True}),
+        ("What is new in v4.7.0?", {"v4.7.0": False}),
+        ("What is ct2023118?", {"ct2023118": True}),
+        ("What is ct2023119?", {"ct2023119": False}),
+        ("What is WP 3?", {"WP 3": True}),
+        ("What is in parts-2.md?", {"parts-2.md": False}),
+        ("事故QS20251112的原因是什么？", {"QS20251112": True}),
+        ("bank_gateway是什么？", {"bank_gateway": True}),
+        ("“云杉创投集团”在哪里？", {"云杉创投集团": True}),
+        ("蓝鲸软件股份有限公司在哪里？", {"蓝鲸软件股份有限公司": False}),
+        ("蓝鲸集团的总部在哪里？", {"蓝鲸集团": False}),
+    ],
+)
+def test_a_name_is_judged_without_what_stands_around_it(
+    wider: Snapshot, text: str, names: dict[str, bool | None]
+) -> None:
+    presence = Presence(wider)
+    judged = [each for name in asked_names(text) for each in presence.judge(text, name)]
+    assert {name.text: held for name, held in judged} == names
+
+
+def test_names_of_files_and_folders_are_there(wider: Snapshot) -> None:
+    presence = Presence(wider)
+    assert presence.holds(AskedName("lantern.md", "code")) is True
+    assert presence.holds(AskedName("制度", "name")) is None
 
 
 def test_a_number_without_a_series_is_no_name(wider: Snapshot) -> None:
@@ -124,9 +183,12 @@ def test_names_that_are_there_are_answered(wider: Snapshot, text: str, holds: st
     [
         ("青石公司的总部在杭州还是马尔代夫？", "杭州", "马尔代夫"),
         ("Did Tadeusz Kosciuszko or Marta Voss found Bluestone?", "Voss", "Tadeusz Kosciuszko"),
+        ("Who are Marta Voss and Gudrun Ek?", "Voss", "Gudrun Ek"),
+        ("Compare Marta Voss vs. Gudrun Ek", "Voss", "Gudrun Ek"),
+        ("青石公司和马尔代夫有什么关系？", "青石公司", "马尔代夫"),
     ],
 )
-def test_one_of_two_that_are_offered_is_enough(
+def test_one_of_two_that_are_asked_for_is_enough(
     wider: Snapshot, text: str, holds: str, missing: str
 ) -> None:
     answer = ask(wider, text)
@@ -154,3 +216,16 @@ def test_the_model_is_told_which_name_is_missing(
 def test_a_misspelt_name_is_not_missing(wider: Snapshot) -> None:
     answer = ask(wider, "When did Bluestome open in Bergen?")
     assert answer.context.missing == ()
+
+
+def test_a_latin_name_that_chinese_texts_may_have_is_not_said_to_be_missing(
+    wider: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = copy.copy(wider)
+    monkeypatch.setattr(type(wide), "dense_problem", lambda self: None)
+    wide.manifest = replace(wide.manifest, notes={"languages": {"en": 6, "zh": 4}})
+    found = Retrieval((), (), None, (), ())
+    assert measure_evidence(wide, "Who was Shen Ruoheng?", (), found).missing == ()
+    assert measure_evidence(wide, "What is E-9999?", (), found).missing == ("E-9999",)
+    wide.manifest = replace(wide.manifest, notes={"languages": {"en": 10}})
+    assert measure_evidence(wide, "Who was Shen Ruoheng?", (), found).missing == ("Shen Ruoheng",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +10,8 @@ import pytest
 
 import graphkb
 from graphkb import pipeline
+from graphkb.errors import StoreError
+from graphkb.store import parquet
 from graphkb.tables import PARQUET
 from graphkb.types import IndexResult
 
@@ -75,3 +78,60 @@ def test_a_run_killed_between_commit_and_parquet_is_caught_up(
     assert (result.added, result.changed, result.removed) == (0, 0, 0)
     equal_to_the_tables(project)
     assert "Ada Lin" not in repr(pl.read_parquet(project / "output" / "entities.parquet"))
+
+
+def test_a_run_killed_while_files_are_replaced_names_only_those_that_hold(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(project, FILES)
+    index(project)
+    first = written(project)
+    put(project, {"a.txt": "Bo Chen left Lisbon."})
+    output = project / "output"
+    whole = parquet.os.replace
+    replaced: list[str] = []
+
+    def killed(source: Path, target: Path) -> None:
+        if target.suffix == ".parquet":
+            if not replaced:
+                assert written(project) == first, "a file was replaced before all were written"
+                replaced.extend(path.name for path in output.glob(".*.parquet.tmp"))
+            else:
+                raise KeyboardInterrupt
+        whole(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(parquet.os, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            index(project)
+    assert len(replaced) > 1
+    named = json.loads((output / parquet.FILE_NAME).read_text("utf-8"))
+    assert not {f".{name}.parquet.tmp" for name in named} & set(replaced)
+    assert "covariates" in named
+    assert not list(output.glob(".*.tmp"))
+    index(project)
+    equal_to_the_tables(project)
+
+
+def test_a_full_disk_leaves_the_files_as_they_were(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(project, FILES)
+    index(project)
+    first = written(project)
+    put(project, {"a.txt": "Bo Chen left Lisbon."})
+    whole = pl.DataFrame.write_parquet
+
+    def full(frame: pl.DataFrame, path: Path, **more: object) -> None:
+        if path.name == ".entities.parquet.tmp":
+            raise OSError(28, "No space left on device")
+        whole(frame, path, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pl.DataFrame, "write_parquet", full)
+        with pytest.raises(StoreError, match=r"entities\.parquet: cannot be written .*No space"):
+            index(project)
+    assert written(project) == first
+    assert not list((project / "output").glob(".*.tmp"))
+    index(project)
+    equal_to_the_tables(project)

@@ -65,10 +65,11 @@ def notes_of(pages: Pages, total: int, options: Input) -> list[str]:
             )
             + "; check them"
         )
-    if pages.furniture:
+    # That page numbers are taken out goes without saying.
+    if lines := [line for line in pages.furniture if not line.strip(" -–—/").isdecimal()]:
         notes.append(
             "removed as headers, footers and page numbers: "
-            f"{_quoted(pages.furniture)} (input.pdf.repeated_lines: keep leaves them in)"
+            f"{_quoted(lines)} (input.pdf.repeated_lines: keep leaves them in)"
         )
     notes += [
         f"left out {text[:_LONGEST_SHOWN]!r} on {_numbers(numbers)}"
