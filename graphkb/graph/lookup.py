@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -24,6 +24,36 @@ _WORD = re.compile(r"[^\W_]+")
 def hash64(text: str) -> int:
     """The first 64 bits of BLAKE2b: the same on every machine and in every process."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def find_hash(hashes: npt.NDArray[Any], text: str) -> int | None:
+    """Where the hash of a text stands among sorted ones, or None."""
+    code = np.uint64(hash64(text))
+    place = int(hashes.searchsorted(code))
+    return place if place < len(hashes) and hashes[place] == code else None
+
+
+def token_range(arrays: Mapping[str, npt.NDArray[Any]], token: str) -> slice:
+    """Where the units (and counts) of a search token stand in ``token_units``; nothing for one
+    that no unit holds."""
+    place = find_hash(arrays["token_hashes"], token)
+    if place is None:
+        return slice(0, 0)
+    return slice(*arrays["token_indptr"][place : place + 2].tolist())
+
+
+def find_ids(known: npt.NDArray[Any], ids: Sequence[str]) -> list[tuple[int, int]]:
+    """Of the ids that stand among sorted ones (bytes), the place in ``ids`` and where they stand.
+
+    >>> find_ids(np.array([b"a", b"c"]), ["c", "b", "a"])
+    [(0, 1), (2, 0)]
+    """
+    if not ids or not known.size:
+        return []
+    names = np.array([one.encode() for one in ids], dtype="S")
+    places = np.minimum(known.searchsorted(names), known.size - 1)
+    there = np.flatnonzero(known[places] == names)
+    return list(zip(there.tolist(), places[there].tolist(), strict=True))
 
 
 def hash_all(texts: Iterable[str]) -> npt.NDArray[np.uint64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from graphkb.types import Refused
 # than memory that pages leave behind allows.
 _PARTS = 8
 _LARGEST_PART = 100
+# A PDF says that it is one within so many bytes.
+_HEAD = 1024
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ def _parts(source: SourceFile, options: Input, processes: int) -> tuple[Part, ..
     if source.suffix in options.converters:
         return ()
     try:
+        if source.suffix != ".pdf" and not _begins_like_pdf(source):
+            return ()
         data = read_bytes(source, options)
         if find_reader(source, data) is not READERS[".pdf"]:
             return ()
@@ -84,6 +89,13 @@ def _parts(source: SourceFile, options: Input, processes: int) -> tuple[Part, ..
         return ()
     size = min(_LARGEST_PART, max(least, math.ceil(total / (_PARTS * processes))))
     return tuple(_cut(total, size))
+
+
+def _begins_like_pdf(source: SourceFile) -> bool:
+    """Whether a file may be a PDF under another name; the others are not read twice for it."""
+    with contextlib.suppress(OSError), source.location.open("rb") as file:
+        return b"%PDF" in file.read(_HEAD)
+    return False
 
 
 def _cut(total: int, size: int) -> Sequence[Part]:

@@ -49,8 +49,9 @@ class _Background:
         self.loop.run_forever()
         for task in asyncio.all_tasks(self.loop):
             task.cancel()
-        for connections in self.open:
-            self.loop.run_until_complete(connections.close())
+        # Owners that end meanwhile take theirs out on other threads.
+        while self.open:
+            self.loop.run_until_complete(self.open.pop().close())
         self.loop.run_until_complete(asyncio.sleep(0))
         self.loop.close()
 

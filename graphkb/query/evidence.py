@@ -102,9 +102,10 @@ def measure_evidence(
     if not passages:
         missing = _names_of(_named(snapshot, question, (), across=False).missing)
         return Evidence(0.0, "nothing was found", missing=missing)
+    n_found = len(passages)
     passages = of_period(question, passages)
     if not passages:
-        return Evidence(0.0, "what was found is about other years")
+        return Evidence(0.0, f"the {n_found} passages found are about other periods")
     tokens = query_tokens(question, snapshot.dictionary)
     best = passages[:_PASSAGES]
     asked, told = detect_language(question), detect_language(passages[0].text)
@@ -116,6 +117,8 @@ def measure_evidence(
     missing = _names_of(named.missing)
     penalty = named.share**_MISSING_POWER
     lost = f"; {', '.join(missing)}: nowhere in the documents" if missing else ""
+    if others := n_found - len(passages):
+        lost += f"; {others} of {n_found} passages are about other periods and left out"
     if found.nearest is not None and across:
         similarity = found.nearest.similarity
         near = min(max((similarity - _UNRELATED) / (_CERTAIN - _UNRELATED), 0.0), 1.0)

@@ -10,16 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from graphkb.graph.lookup import hash64
+from graphkb.graph.lookup import token_range
 from graphkb.query.asked_names import AskedName
 from graphkb.query.name_parts import name_parts, without_legal_form
 from graphkb.query.spellings import code_pattern, spellings, text_pattern
+from graphkb.search.bridge import unit_text
+from graphkb.search.link import forms
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.language import HAN, has_han
 from graphkb.text.names import fold, name_key
@@ -149,12 +150,7 @@ class Presence:
 
     def _is_place(self, name: str) -> bool:
         """Whether a document or a folder has the name."""
-        key = fold(name)
-        for title, path in self._snapshot.store.read("documents", ("title", "path")).iter_rows():
-            parts = PurePosixPath(fold(path or "")).parts
-            if key in parts or fold(title or "") == key or PurePosixPath(*parts[-1:]).stem == key:
-                return True
-        return False
+        return fold(name) in self._snapshot.document_names
 
     def _holds_code(self, code: str) -> bool:
         whole = fold(code)
@@ -234,18 +230,10 @@ class Presence:
         return sorted({int(u) for form in _forms(word) for u in self._postings(form)})
 
     def _postings(self, token: str) -> npt.NDArray[np.int32]:
-        hashes = self._arrays["token_hashes"]
-        code = np.uint64(hash64(token))
-        place = int(np.searchsorted(hashes, code))
-        if place >= len(hashes) or hashes[place] != code:
-            return np.empty(0, np.int32)
-        start, end = self._arrays["token_indptr"][place : place + 2]
-        found: npt.NDArray[np.int32] = self._arrays["token_units"][start:end]
-        return found
+        return np.asarray(self._arrays["token_units"][token_range(self._arrays, token)])
 
     def _text(self, unit: int) -> str:
-        start, end = self._arrays["text_indptr"][unit : unit + 2]
-        return self._arrays["text"][start:end].tobytes().decode()
+        return unit_text(self._arrays, unit)
 
     @property
     def _is_scanned(self) -> bool:
@@ -270,9 +258,7 @@ def _words(name: str, dictionary: Sequence[str]) -> list[str]:
 
 def _forms(word: str) -> list[str]:
     """The word, its singular and its plural."""
-    if len(word) < 3 or not word.isascii():
-        return [word]
-    return [word, word[:-1] if word.endswith("s") else word + "s"]
+    return [form for form, _ in forms(word)] if word.isascii() else [word]
 
 
 def _closest(text: str, weights: Mapping[str, float], dictionary: Sequence[str]) -> float:

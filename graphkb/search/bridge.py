@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from graphkb.graph.lookup import hash64
+from graphkb.graph.lookup import token_range
 from graphkb.graph.pagerank import edge_positions
 from graphkb.text.language import has_han
 from graphkb.text.names import fold
@@ -50,9 +50,8 @@ def wanted_words(arrays: Arrays, tokens: list[str]) -> Wanted:
     n_units = len(arrays["unit_ids"])
     idf: dict[str, float] = {}
     for token in tokens:
-        position = _token_position(arrays, token)
-        if position is not None:
-            count = int(arrays["token_indptr"][position + 1] - arrays["token_indptr"][position])
+        found = token_range(arrays, token)
+        if count := found.stop - found.start:
             idf[token] = math.log(1 + (n_units - count + 0.5) / (count + 0.5))
     latin = tuple((stem(token), value) for token, value in idf.items() if not has_han(token))
     other = tuple((token, value) for token, value in idf.items() if has_han(token))
@@ -70,10 +69,10 @@ def held_shares(arrays: Arrays, tokens: list[str]) -> npt.NDArray[np.float64]:
     held = np.zeros(n_units)
     total = 0.0
     for token in tokens:
-        position = _token_position(arrays, token)
-        start, end = (0, 0) if position is None else arrays["token_indptr"][position : position + 2]
-        idf = math.log(1 + (n_units - (end - start) + 0.5) / (end - start + 0.5))
-        held[arrays["token_units"][start:end]] += idf
+        found = token_range(arrays, token)
+        count = found.stop - found.start
+        idf = math.log(1 + (n_units - count + 0.5) / (count + 0.5))
+        held[arrays["token_units"][found]] += idf
         total += idf
     return held / total if total > 0 else held
 
@@ -94,12 +93,9 @@ def fit_to_words(
     """
     scores = np.zeros(norm.size)
     for token, idf in wanted.idf.items():
-        position = _token_position(arrays, token)
-        if position is None:
-            continue
-        start, end = arrays["token_indptr"][position : position + 2]
-        units = arrays["token_units"][start:end]
-        counts = arrays["token_counts"][start:end].astype(np.float64)
+        found = token_range(arrays, token)
+        units = arrays["token_units"][found]
+        counts = arrays["token_counts"][found].astype(np.float64)
         scores[units] += idf * counts * (_K1 + 1) / (counts + norm[units])
     return np.asarray(scores / (wanted.total * 1.5))
 
@@ -216,10 +212,3 @@ def stem(word: str) -> str:
     ['direct', 'direct', 'compos', 'compos', 'citi']
     """
     return _ENDING.sub("", word) if len(word) > 4 else word
-
-
-def _token_position(arrays: Arrays, token: str) -> int | None:
-    hashes = arrays["token_hashes"]
-    code = hash64(token)
-    position = int(hashes.searchsorted(np.uint64(code)))
-    return position if position < len(hashes) and int(hashes[position]) == code else None

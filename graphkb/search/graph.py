@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from graphkb.graph.lookup import find_ids
 from graphkb.graph.pagerank import personalised_pagerank
 from graphkb.search import bridge
 from graphkb.search.link import Seed, link
@@ -128,13 +129,7 @@ class GraphIndex:
 
     def _placed(self, text_unit_ids: Sequence[str]) -> list[tuple[int, int]]:
         """Of the ids that the graph knows, the place in the sequence and the position."""
-        known = self.arrays["unit_ids"]
-        if not text_unit_ids or not self.n_units:
-            return []
-        names = np.array([text_unit_id.encode() for text_unit_id in text_unit_ids], dtype="S")
-        units = np.minimum(known.searchsorted(names), self.n_units - 1)
-        there = np.flatnonzero(known[units] == names)
-        return list(zip(there.tolist(), units[there].tolist(), strict=True))
+        return find_ids(self.arrays["unit_ids"], text_unit_ids)
 
     def search(
         self,

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphkb.extract.latin import FUNCTION_WORDS, starts_name
-from graphkb.graph.lookup import hash64
+from graphkb.graph.lookup import find_hash, hash64, token_range
 from graphkb.text.language import HAN, has_han
 from graphkb.text.names import name_key
 from graphkb.text.segment import STOP_WORDS, search_tokens
@@ -156,12 +156,8 @@ def _importance(arrays: Arrays, entity: int, words: str = "") -> float:
     """
     n_units = len(arrays["unit_ids"])
     frequency = max(1, int(arrays["frequency"][entity]))
-    counts = []
-    for token in search_tokens(words):
-        position = _find(arrays["token_hashes"], hash64(token))
-        if position is not None:
-            start, end = arrays["token_indptr"][position : position + 2]
-            counts.append(int(end - start))
+    ranges = [token_range(arrays, token) for token in search_tokens(words)]
+    counts = [found.stop - found.start for found in ranges if found.stop > found.start]
     frequency = max(frequency, min(counts, default=0))
     rarity = math.log(1 + n_units / frequency) / math.log(1 + n_units) if n_units > 1 else 1.0
     titled = arrays["titled_indptr"]
@@ -192,8 +188,8 @@ def _fuzzy(arrays: Arrays, surface: str) -> list[Seed]:
     words = sorted(set(re.findall(r"[^\W_]+", name_key(_POSSESSIVE.sub("", surface)))))
     scores: dict[int, float] = {}
     for word in words:
-        for form, weight in _forms(word):
-            position = _find(arrays["word_hashes"], hash64(form))
+        for form, weight in forms(word):
+            position = find_hash(arrays["word_hashes"], form)
             if position is None:
                 continue
             start, end = arrays["word_indptr"][position : position + 2]
@@ -211,8 +207,8 @@ def _fuzzy(arrays: Arrays, surface: str) -> list[Seed]:
     return sorted(seeds, key=lambda seed: (-seed.weight, seed.entity))[:5]
 
 
-def _forms(word: str) -> list[tuple[str, float]]:
-    """The word and its singular or plural."""
+def forms(word: str) -> list[tuple[str, float]]:
+    """The word and its singular or plural, each with how much it counts."""
     if len(word) < 3:
         return [(word, 1.0)]
     return [(word, 1.0), (word[:-1], 0.9) if word.endswith("s") else (word + "s", 0.9)]
@@ -220,10 +216,3 @@ def _forms(word: str) -> list[tuple[str, float]]:
 
 def _id(arrays: Arrays, entity: int) -> str:
     return bytes(arrays["entity_ids"][entity]).decode()
-
-
-def _find(hashes: npt.NDArray[Any], code: int) -> int | None:
-    position = int(hashes.searchsorted(np.uint64(code)))
-    if position < len(hashes) and int(hashes[position]) == code:
-        return position
-    return None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from graphkb.graph.lookup import find_ids
 from graphkb.graph.rows import row_of
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -69,16 +70,7 @@ def _strongest(arrays: Arrays, entities: Sequence[int], most: int) -> npt.NDArra
 def _places(known: npt.NDArray[Any], ids: Iterable[str]) -> list[tuple[str, int]]:
     """Ids with their places in a sorted array, without those that are not there."""
     wanted = list(ids)
-    if not wanted or not known.size:
-        return []
-    names = np.array([one.encode() for one in wanted], dtype="S")
-    places = np.minimum(np.searchsorted(known, names), known.size - 1)
-    there = known[places] == names
-    return [
-        (one, place)
-        for one, place, is_there in zip(wanted, places.tolist(), there.tolist(), strict=True)
-        if is_there
-    ]
+    return [(wanted[n], place) for n, place in find_ids(known, wanted)]
 
 
 def _ids(known: npt.NDArray[Any], places: npt.NDArray[np.integer]) -> list[str]:

@@ -16,6 +16,7 @@ from graphkb.settings import Rerank, Settings
 from graphkb.store.arrays import read_arrays
 from graphkb.store.lance import Store
 from graphkb.store.manifest import Manifest
+from graphkb.text.names import fold
 from graphkb.text.table_rows import columns_of
 from graphkb.types import Passage
 
@@ -142,6 +143,15 @@ class Snapshot:
             return None
         rows = self.store.read("documents", _DOCUMENT_COLUMNS).to_dicts()
         return {row["id"]: row for row in rows}
+
+    @cached_property
+    def document_names(self) -> frozenset[str]:
+        """Titles, names of files with and without their suffix, and names of folders, folded."""
+        names: set[str] = set()
+        for title, path in self.store.read("documents", ("title", "path")).iter_rows():
+            parts = PurePosixPath(fold(path or "")).parts
+            names.update((fold(title or ""), *parts, PurePosixPath(*parts[-1:]).stem))
+        return frozenset(names - {""})
 
     def _document_rows(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         if self._small_documents is not None:

@@ -13,14 +13,16 @@ from functools import lru_cache
 from graphkb.text.names import fold
 
 _YEAR = r"(?:1[89]\d\d|20\d\d)"
+_MONTH_NAMES = (
+    "january|february|march|april|may|june|july|august|september|october|november|december"
+)
 _HAN_YEAR = re.compile(r"[一二][〇零○一二三四五六七八九]{3}(?=年)")
 _HAN_DIGITS = str.maketrans("〇零○一二三四五六七八九", "000123456789")
 # A year that can be nothing else: 2022年, in 2022, FY2022, annual report 2022, Q1 2022.
 _SURE_YEAR = re.compile(
     rf"(?<!\d)({_YEAR})\s*(?=年|财年|会计年度)"
     rf"|\b(?:in|of|since|until|during|before|after|by|for|year|fy|report|"
-    rf"q[1-4]|h[12]|quarter|half|january|february|march|april|may|june|july|august|september|"
-    rf"october|november|december)[\s,]*({_YEAR})(?![\d.,%]*\d)"
+    rf"q[1-4]|h[12]|quarter|half|{_MONTH_NAMES})[\s,]*({_YEAR})(?![\d.,%]*\d)"
 )
 _ANY_YEAR = re.compile(rf"(?<![\da-z.,])({_YEAR})(?![a-z]|[\d.,%]*\d)")
 _RANGE = re.compile(rf"({_YEAR})\s*年?\s*(?:[-–—~至到]|to)\s*({_YEAR})(?!\d)")
@@ -45,23 +47,13 @@ _HALF = re.compile(
 _WHOLE = re.compile(
     r"(?<!半)年度?报(?!告期)|(?<!半)年度(?=财务|业绩)|全年|\bannual report|\bfull[ -]year"
 )
-_MONTH_NAMES = (
-    "january|february|march|april|may|june|july|august|september|october|november|december"
-)
 _MONTH = re.compile(
     r"(?<!\d)(1[0-2]|0?[1-9])月|(十[一二]?|[一二三四五六七八九])月"
-    r"|\b(january|february|march|april|may|june|july|august|september|october|november|december)"
-    rf"\b(?=[\s\d,]*{_YEAR})|(?<!\d){_YEAR}[-/.](1[0-2]|0[1-9])(?!\d)"
+    rf"|\b({_MONTH_NAMES})\b(?=[\s\d,]*{_YEAR})|(?<!\d){_YEAR}[-/.](1[0-2]|0[1-9])(?!\d)"
 )
 _MONTHS = {
     **{name: at for at, name in enumerate("一 二 三 四 五 六 七 八 九 十 十一 十二".split(), 1)},
-    **{
-        name: at
-        for at, name in enumerate(
-            _MONTH_NAMES.split("|"),
-            1,
-        )
-    },
+    **{name: at for at, name in enumerate(_MONTH_NAMES.split("|"), 1)},
 }
 _SHORT_MONTH = re.compile(
     r"\b(jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?(?=[\s\d,]*" rf"{_YEAR})"

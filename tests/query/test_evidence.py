@@ -10,6 +10,7 @@ from model_server import ModelServer, said
 from query.gathering import make_snapshot, question, user_of
 
 from graphkb.llm.model import Model
+from graphkb.query import presence
 from graphkb.query.answer import answer_question
 from graphkb.query.ask import Ask
 from graphkb.query.asked_names import AskedName, asked_names
@@ -229,3 +230,13 @@ def test_a_latin_name_that_chinese_texts_may_have_is_not_said_to_be_missing(
     assert measure_evidence(wide, "What is E-9999?", (), found).missing == ("E-9999",)
     wide.manifest = replace(wide.manifest, notes={"languages": {"en": 10}})
     assert measure_evidence(wide, "Who was Shen Ruoheng?", (), found).missing == ("Shen Ruoheng",)
+
+
+@pytest.mark.parametrize("text", ["What does E-9999 mean?", "青石谷E轮是谁领投的？"])
+def test_in_more_text_than_is_read_through_nothing_is_said_to_be_missing_for_its_spelling(
+    wider: Snapshot, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    (name,) = asked_names(text)
+    assert Presence(wider).holds(name) is False
+    monkeypatch.setattr(presence, "_SCANNED", 0)
+    assert Presence(wider).holds(name) is (False if name.kind == "code" else None)

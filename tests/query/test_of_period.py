@@ -68,3 +68,12 @@ def test_a_title_is_no_answer(reports: Snapshot) -> None:
     answer = ask(reports, "恒远科技2022年第三季度报告说营业收入是多少？", "hybrid")
     assert "13.7亿" in answer.text
     assert all("季度报告" not in one.quote for one in answer.citations)
+
+
+@pytest.mark.parametrize("method", ["hybrid", "local"])
+def test_what_is_left_out_is_counted(reports: Snapshot, method: str) -> None:
+    answer = ask(reports, "恒远科技2022年第一季度的营业收入是多少？", method)
+    (said,) = (step.detail for step in answer.context.trace if step.name == "evidence")
+    assert "passages are about other periods and left out" in said
+    plain = ask(reports, "恒远科技的营业收入是多少？", method)
+    assert all("left out" not in step.detail for step in plain.context.trace)

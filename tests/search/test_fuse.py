@@ -78,6 +78,13 @@ def test_few_known_words_leave_the_first_place_to_nearness(coverage: float, firs
     assert fuse(runs, coverage=coverage)[0].id == first
 
 
+@pytest.mark.parametrize(("trust", "first"), [(0.6, "a"), (1.0, "x")])
+def test_a_half_trusted_graph_hardly_votes_for_the_first_place(trust: float, first: str) -> None:
+    lexical = [("a", 9.0), ("x", 8.0), ("c", 1.0)]
+    graph = [("x", 1.0), ("y", 0.9), ("a", 0.7)]
+    assert fuse({"lexical": lexical, "graph": graph}, trust=trust, coverage=0.5)[0].id == first
+
+
 def test_the_lead_is_over_the_next_document() -> None:
     run = [("a", 10.0), ("b", 9.0), ("c", 5.0)]
     assert lead_of(run) == pytest.approx(0.1)

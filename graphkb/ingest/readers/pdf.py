@@ -67,8 +67,8 @@ def pages_apart(data: bytes, options: Input) -> tuple[int, int]:
     faster by one, and for files that :func:`read_pdf` refuses."""
     try:
         with _opened(data) as document:
-            total = count_pages(document, data)
-            return total, _worth_sharing(document, total, options)
+            least = _worth_sharing(document, len(document), options)
+            return (count_pages(document, data), least) if least else (len(document), 0)
     except InputError:
         return 0, 0
 
