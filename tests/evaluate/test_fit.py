@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -121,3 +122,15 @@ def test_fusing_in_memory_gives_what_search_gives(knowledge: Project):
         hits = knowledge.search(question.query, top_k=100)
         wanted = list(dict.fromkeys(hit.document_id for hit in hits))
         assert found.ranked(Fusion("alpha", 60, None)) == wanted
+    *others, dated = gathered.runs
+    assert set(dated.periods.values()) == {-1.0, 0.0, 1.0}
+    assert [run.periods for run in others] == [{}] * 3
+
+
+def test_the_period_asked_for_counts_in_memory_too():
+    runs = {"lexical": [("a", 2.0), ("b", 1.9), ("c", 1.0)]}
+    keys = {unit: unit.upper() for unit in "abc"}
+    question = LegRuns("1", runs, 0.0, 1.0, {}, keys, ("B",), {"a": -1.0, "b": 1.0})
+    fusion = Fusion("alpha", 60, None)
+    assert question.ranked(fusion)[0] == "B"
+    assert replace(question, periods={}).ranked(fusion)[0] == "A"

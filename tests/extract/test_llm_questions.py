@@ -30,6 +30,17 @@ def test_a_prompt_for_a_unit_of_about_130_tokens_is_at_most_550(text: str, langu
     assert sum(count_tokens(said) for _, said in asked.messages) <= 550
 
 
+@pytest.mark.parametrize(("text", "language"), [(TEXT * 8, "en"), (ZH * 8, "zh")])
+def test_a_reply_may_be_several_times_as_long_as_the_text_and_no_longer(
+    text: str, language: str
+) -> None:
+    questions = Questions(Path("/nowhere"), Extract())
+    asked = questions.first(unit(text, language), 0, len(text))
+    assert 3 * count_tokens(text) <= asked.max_tokens <= 8 * count_tokens(text)
+    assert questions.more(unit(text, language), asked, "…").max_tokens == asked.max_tokens
+    assert questions.first(unit(text, language), 0, 9).max_tokens == 1000
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_system_message_is_the_same_for_all_units_and_speaks_of_json_and_data(
     language: str,

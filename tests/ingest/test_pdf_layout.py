@@ -183,9 +183,10 @@ def test_the_document_decides_about_hyphens():
     assert join_lines(["self-", "ish"], Counter({"selfish": 1})) == "selfish"
 
 
-def pages_with(header: str, footer: str, n: int = 4):
+def pages_with(header: str, footer: str, n: int = 4, font: str = ""):
     return [
-        together(lines([header.format(k + 1)], y=815), lines([GREEK[k], GREEK[k + 1]], y=700),
+        together(lines([header.format(k + 1)], y=815, font=font),
+                 lines([GREEK[k], GREEK[k + 1]], y=700),
                  lines([footer.format(k + 1)], y=30, x=280))
         for k in range(n)
     ]  # fmt: skip
@@ -206,6 +207,14 @@ def test_repeated_headers_footers_and_page_numbers_go(header, footer):
     assert any(header.format(1) in note for note in reading.notes)
     kept = drawn(*pages_with(header, footer), pdf={"repeated_lines": "keep"})
     assert header.format(2) in text_of(kept)
+
+
+@pytest.mark.parametrize(("header", "font"), [("Handbook of Meters", ""), ("水表手册", SONG)])
+def test_that_plain_page_numbers_go_is_not_said(header, font):
+    reading = drawn(*pages_with(header, "{}", font=font))
+    assert header not in text_of(reading)
+    (note,) = (note for note in reading.notes if "removed as" in note)
+    assert note.split(": ", 2)[2].startswith(f"'{header}' (")
 
 
 @pytest.mark.parametrize(
