@@ -49,6 +49,10 @@ class _File(click.Path):
     "worse by more than chance explains.",
 )  # fmt: skip
 @click.option(
+    "--all", "everything", is_flag=True,
+    help="With --compare: also the questions, metrics and methods that did not change.",
+)  # fmt: skip
+@click.option(
     "--html", "page", type=_File(path_type=Path), metavar="FILE",
     help="Write a report with charts and the misses; one file that loads nothing.",
 )  # fmt: skip
@@ -95,7 +99,7 @@ def evaluate(
     overrides: tuple[str, ...],
     verbose: bool,
     methods: str,
-    where: str,
+    where: str | None,
     at: str | None,
     as_json: bool,
     questions: Path | None,
@@ -146,7 +150,7 @@ def evaluate(
     question_set = read_questions(questions) if questions else None
     with terminal.opened(root, overrides, verbose, at, where) as project:
         if question_set is None:
-            return _compare(project, options["compare"], as_json)
+            return _compare(project, options["compare"], options["everything"], as_json)
         for item in question_set.refused:
             terminal.warn(f"{item.where}: {item.reason}")
         if mode == "tune":
@@ -166,12 +170,12 @@ def _mode(questions: Path | None, options: dict[str, Any]) -> str:
     if len(chosen) > 1:
         raise click.UsageError(f"--{chosen[0]} and --{chosen[1]} do not go together")
     mode = chosen[0] if chosen else ""
-    needs = {"apply": ("tune", "calibrate"), "judge": ("answers",)}
+    needs = {"apply": ("tune", "calibrate"), "judge": ("answers",), "everything": ("compare",)}
     needs |= dict.fromkeys(("save", "page", "trec", "misses"), ("",))
     for name, modes in needs.items():
         given = options[name] is not None and options[name] is not False
         if given and mode not in modes:
-            shown = "html" if name == "page" else name
+            shown = {"page": "html", "everything": "all"}.get(name, name)
             wanted = " or ".join(f"--{known}" for known in modes if known)
             goes = f"goes with {wanted}" if wanted else f"does not go with --{mode}"
             raise click.UsageError(f"--{shown} {goes}")
@@ -250,7 +254,7 @@ def _write(
         click.echo(f"written: {path}", err=True)
 
 
-def _compare(project: Project, runs: tuple[str, str], as_json: bool) -> int:
+def _compare(project: Project, runs: tuple[str, str], everything: bool, as_json: bool) -> int:
     from graphkb.evaluate.compare import compare_runs
     from graphkb.evaluate.saved import load_run
     from graphkb.view.evaluation import run_comparison_lines
@@ -260,7 +264,7 @@ def _compare(project: Project, runs: tuple[str, str], as_json: bool) -> int:
     if as_json:
         terminal.print_json(found.to_dict())
     else:
-        click.echo("\n".join(run_comparison_lines(found)))
+        click.echo("\n".join(run_comparison_lines(found, everything=everything)))
     if found.verdict == "too few":
         terminal.warn(f"{found.n} questions are too few to tell whether {found.after} is worse")
     return 1 if found.is_worse else 0

@@ -12,7 +12,10 @@ from graphkb.progress import shown_progress
 
 @click.command("questions")
 @terminal.in_project
-@click.option("--n", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most.")
+@click.option(
+    "-n", "--n", "--limit", "n", type=click.IntRange(1, 10_000), default=50, show_default=True,
+    help="Most questions made.",
+)  # fmt: skip
 @click.option(
     "--output", type=click.Path(path_type=Path), metavar="FILE",
     help="Write JSON lines to FILE instead of stdout.",
@@ -39,10 +42,12 @@ def make_questions(
 ) -> int:
     """Make questions with answers from your documents.
 
-    To measure with: from sentences that say who, when, where or how many, from table cells and
-    headings, and from two facts chained (two hops); with a model configured also by the model,
-    each answer held against the text. What needs its document to be understood, or could be
-    answered otherwise elsewhere in the collection, is left out: there may be fewer than --n.
+    To measure with: from sentences that say who, what, when, where, which, why, how many or how
+    much, what something is or how two names are connected; from lines with labels, table cells and
+    headings; from two facts asked together or chained (two hops). With a model configured also by
+    the model, each answer held against the text. Documents have their turn evenly, whatever --n
+    is. What needs its document to be understood is asked with the document's title; what could be
+    answered otherwise elsewhere in the collection is left out: there may be fewer than --n.
 
     \b
       graphkb questions --root my-kb --n 100 --output questions.jsonl

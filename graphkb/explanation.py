@@ -67,12 +67,13 @@ class Explanation:
     """Why a document was, or was not, among the ``top_k`` hits of a question.
 
     ``text_unit_id`` is the document's text unit that came nearest, or the one that was asked
-    for; ``text`` its words, ``page`` and ``page_end`` its pages. ``rank`` is its place among the
-    hits, None when it is not among them; ``cut`` says where it was lost: ``filter``,
-    ``candidates``, ``rerank``, ``max_per_doc``, ``diversity`` or ``top_k``, and is empty for a
-    hit. ``fused_rank`` of ``n_fused`` and ``fused_score`` are None where no leg put it forward;
-    ``rerank_rank`` and ``rerank_score`` where it was not reranked. ``links`` lead from what the
-    question names to the text unit, empty where nothing does. ``advice`` is one line.
+    for; ``text`` its words, ``page`` and ``page_end`` its pages, ``sheets``, ``row`` and
+    ``row_end`` its place in a workbook. ``rank`` is its place among the hits, None when it is not
+    among them; ``cut`` says where it was lost: ``filter``, ``candidates``, ``rerank``,
+    ``max_per_doc``, ``diversity`` or ``top_k``, and is empty for a hit. ``fused_rank`` of
+    ``n_fused`` and ``fused_score`` are None where no leg put it forward; ``rerank_rank`` and
+    ``rerank_score`` where it was not reranked. ``links`` lead from what the question names to the
+    text unit, empty where nothing does. ``advice`` is one line.
     """
 
     question: str
@@ -99,6 +100,9 @@ class Explanation:
     warnings: tuple[str, ...] = ()
     page: int | None = None
     page_end: int | None = None
+    sheets: tuple[str, ...] = ()
+    row: int | None = None
+    row_end: int | None = None
 
     @property
     def returned(self) -> bool:

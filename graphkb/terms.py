@@ -6,7 +6,6 @@ word a line. They are read by the next index run.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from graphkb.settings_file import FILE_NAME, load_settings
 from graphkb.store.lance import Store
 from graphkb.text.dictionary import dictionary_line, dictionary_word, dictionary_words
 from graphkb.text.names import fold
+from graphkb.text.visible import first_unseen
 from graphkb.whole_file import write_whole
 
 TERMS_FILE = "terms.txt"
@@ -29,8 +29,6 @@ _LONGEST = 60
 # Characters of an example before and behind the term.
 _AROUND = 24
 _NO_TERMS = ("PERSON", "GEO")
-# Categories of characters that nobody sees: control, format, half a character.
-_UNSEEN = ("Cc", "Cf", "Cs")
 _COLUMNS = ("term", "origin", "frequency", "document_frequency", "cohesion", "entropy")
 
 
@@ -60,15 +58,17 @@ def mine_terms(
     store: Store, min_frequency: int = 5, known: Sequence[str] = (), limit: int = 0
 ) -> pl.DataFrame:
     """Chinese words and English phrases that the texts use as one word, at least
-    ``min_frequency`` times, without the ``known`` ones; columns as in :func:`list_terms`.
+    ``min_frequency`` times, without the ``known`` ones; columns as in :func:`list_terms`. Titles
+    and headings that no other document speaks of are none.
 
     Best first by ``score``: cohesion times boundary entropy times the logarithm of the
     frequency. ``limit`` 0 gives all.
     """
     from graphkb.extract.mine import mined_phrases, mined_words
     from graphkb.extract.terms import terms_in_units
+    from graphkb.extract.title_terms import without_titles
 
-    units = store.read("text_units", ("id", "text")).sort("id")
+    units = store.read("text_units", ("id", "text", "document_id", "heading_path")).sort("id")
     texts = units["text"].to_list()
     scored = [*mined_words(texts, min_frequency), *mined_phrases(texts, min_frequency)]
     # Names of persons and places are found as such; they are no terms to teach.
@@ -76,13 +76,12 @@ def mine_terms(
     skip = {fold(word) for word in (*known, *names["title"])}
     schema = {"term": pl.String, "cohesion": pl.Float64, "entropy": pl.Float64}
     frame = pl.DataFrame([row for row in scored if row[0] not in skip], schema, orient="row")
-    seen = (
-        terms_in_units(units, frame)
-        .group_by("term")
-        .agg(
-            pl.len().alias("frequency"),
-            pl.col("text_unit_id").n_unique().alias("document_frequency"),
-        )
+    places = terms_in_units(units, frame)
+    documents = store.read("documents", ("id", "title", "path"))
+    frame = frame.join(without_titles(places, documents, units), on="term", how="semi")
+    seen = places.group_by("term").agg(
+        pl.len().alias("frequency"),
+        pl.col("text_unit_id").n_unique().alias("document_frequency"),
     )
     score = pl.col("cohesion") * pl.col("entropy") * pl.col("frequency").log1p()
     found = (
@@ -120,8 +119,8 @@ def add_terms(root: Path, settings: Settings, words: Sequence[str]) -> TermsChan
 
     Words are the same that differ in case, width, accents or Chinese script only. Several
     processes may do so at once. Raises UsageError for a word that cannot be one, InputError when
-    the file cannot be read or written, SettingsError when settings.yaml cannot be edited; then
-    nothing is written.
+    the file cannot be written, SettingsError when it cannot be read or settings.yaml cannot be
+    edited; then nothing is written.
     """
     given = list(dict.fromkeys(_checked(word) for word in words))
     with edit_lock(root):
@@ -178,9 +177,9 @@ def _checked(word: str) -> str:
         raise UsageError(
             f"{word!r} cannot be a term: give letters or characters, {_LONGEST} at most"
         )
-    if unseen := [char for char in plain if unicodedata.category(char) in _UNSEEN]:
+    if unseen := first_unseen(plain):
         raise UsageError(
-            f"{word!r} cannot be a term: it holds the character U+{ord(unseen[0]):04X}, which "
+            f"{word!r} cannot be a term: it holds the character U+{ord(unseen):04X}, which "
             "nobody sees; leave it out"
         )
     if dictionary_word(dictionary_line(plain)) != plain:
@@ -243,7 +242,7 @@ def _read(file: Path) -> str:
     try:
         return file.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: text.dictionary cannot be read as UTF-8 ({error})") from None
+        raise SettingsError(f"{file}: text.dictionary cannot be read as UTF-8 ({error})") from None
 
 
 def _write(file: Path, text: str) -> None:

@@ -49,7 +49,9 @@ class Hit:
 
     ``char_start`` and ``char_end`` are offsets into the document's text; ``page`` and
     ``page_end`` are its first and last page, 1-based, and None where the format has no pages;
-    ``via`` maps leg name to its rank and score.
+    ``via`` maps leg name to its rank and score. In a workbook each sheet is a page: ``sheets``
+    are their names, ``row`` and ``row_end`` the first and last row, None where there is no
+    single sheet or no row.
     ``wider`` is the text around the hit where ``search.expand`` asks for it; ``text`` and its
     span stay what was found.
     """
@@ -68,10 +70,13 @@ class Hit:
     via: Mapping[str, Via] = field(default_factory=dict)
     wider: Wider | None = None
     page_end: int | None = None
+    sheets: tuple[str, ...] = ()
+    row: int | None = None
+    row_end: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The same fields as plain JSON values."""
-        return asdict(self)
+        return {**asdict(self), "sheets": list(self.sheets)}
 
     def _repr_html_(self) -> str:
         from graphkb.view.answer import hits_html
@@ -105,7 +110,9 @@ class Hits(tuple[Hit, ...]):
 @dataclass(frozen=True)
 class Citation:
     """What ``[number]`` in an answer points to; the span is in the document's text. ``page`` and
-    ``page_end`` are the pages that the quote itself begins and ends on.
+    ``page_end`` are the pages that the quote itself begins and ends on; in a workbook each sheet
+    is a page, ``sheets`` are their names, ``row`` and ``row_end`` the first and last row, None
+    where there is no single sheet or no row.
 
     ``support`` in [0, 1] is the share of the statement's words that the source holds, 1 for a
     quote; ``supported`` is False where the source does not bear out what cites it, and None
@@ -126,6 +133,9 @@ class Citation:
     support: float = 1.0
     supported: bool | None = True
     page_end: int | None = None
+    sheets: tuple[str, ...] = ()
+    row: int | None = None
+    row_end: int | None = None
 
 
 @dataclass(frozen=True)

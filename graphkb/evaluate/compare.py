@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -16,18 +17,23 @@ Verdict = Literal["worse", "not worse", "too few"]
 
 @dataclass(frozen=True)
 class Change:
-    """A question whose evidence moved: the metric's value before and after."""
+    """A question with the metric's value before and after."""
 
     id: str
     query: str
     before: float
     after: float
 
+    @property
+    def moved(self) -> float:
+        """How far it moved, 0 for what rounding makes."""
+        return 0.0 if _is_same(self.before, self.after) else self.after - self.before
+
 
 @dataclass(frozen=True)
 class MethodComparison:
-    """One method in both runs. ``won`` and ``lost`` are by the metric ``by``, largest change
-    first."""
+    """One method in both runs. ``won``, ``lost`` and ``unchanged`` questions are by the metric
+    ``by``, the largest change first; ``same`` are metrics that no question changed."""
 
     before: str
     after: str
@@ -36,6 +42,8 @@ class MethodComparison:
     by: str
     won: tuple[Change, ...]
     lost: tuple[Change, ...]
+    unchanged: tuple[Change, ...] = ()
+    same: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -127,12 +135,20 @@ def _compared(before: MethodResult, after: MethodResult, ids: list[str]) -> Meth
     queries = {question.id: question.query for question in after.questions}
     changes = [Change(key, queries[key], a, b) for key, a, b in zip(ids, *values[by], strict=True)]
     changes.sort(key=lambda change: (-abs(change.after - change.before), change.id))
+    same = tuple(name for name, pair in values.items() if all(map(_is_same, *pair)))
     return MethodComparison(
         before=before.method,
         after=after.method,
         metrics=metrics,
         means=means,
         by=by,
-        won=tuple(change for change in changes if change.after > change.before),
-        lost=tuple(change for change in changes if change.after < change.before),
+        won=tuple(change for change in changes if change.moved > 0),
+        lost=tuple(change for change in changes if change.moved < 0),
+        unchanged=tuple(change for change in changes if not change.moved),
+        same=same,
     )
+
+
+def _is_same(one: float, other: float) -> bool:
+    """Whether two values differ by no more than how sums of floats are rounded."""
+    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)

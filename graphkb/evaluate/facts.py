@@ -22,12 +22,14 @@ class Name:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence with the names in it, in order, and where it stands."""
+    """A sentence with the names in it, in order, and where it stands. ``title`` is its document's
+    where that tells it from the others, else empty."""
 
     text: str
     names: tuple[Name, ...]
     text_unit_id: str
     document_id: str
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ KINDS = (PERSON, ORGANIZATION)
 
 
 def sentences_of(
-    text: str, names: Sequence[Name], text_unit_id: str, document_id: str
+    text: str, names: Sequence[Name], text_unit_id: str, document_id: str, title: str = ""
 ) -> list[Sentence]:
     """The prose sentences of a text unit; ``names`` have spans in ``text``. Overlapping names are
     thinned to the longest."""
@@ -72,5 +74,5 @@ def sentences_of(
             Name(n.start - begin, n.end - begin, n.surface, n.entity, n.type)
             for n in sorted(kept, key=lambda n: n.start)
         )
-        found.append(Sentence(text[begin:end].rstrip(), moved, text_unit_id, document_id))
+        found.append(Sentence(text[begin:end].rstrip(), moved, text_unit_id, document_id, title))
     return found

@@ -5,11 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from graphkb.evaluate.facts import Fact, Sentence
+from graphkb.evaluate.facts import Fact, Name, Sentence
 from graphkb.extract.kinds import GEO, ORGANIZATION, PERSON
 
-ASKED = {PERSON: "Who", ORGANIZATION: "Which organization"}
-DESCRIBED = {PERSON: "the person who", ORGANIZATION: "the organization that"}
+ASKED = (PERSON, ORGANIZATION)
+"""Types of names that a question may ask for."""
+
+# An organization by the last word of its name.
+_KINDS = {
+    "team": "team", "bank": "bank", "university": "university", "committee": "committee",
+    "college": "college", "hospital": "hospital", "ministry": "ministry", "school": "school",
+    "department": "department", "council": "council", "party": "party", "club": "club",
+    "ltd": "company", "inc": "company", "works": "company", "energy": "company", "plc": "company",
+    "gmbh": "company", "limited": "company", "corporation": "company", "company": "company",
+    "group": "group", "museum": "museum", "foundation": "foundation", "trust": "trust",
+}  # fmt: skip
 
 # Words that point outside the sentence: such a question cannot be understood alone.
 POINTING = re.compile(
@@ -41,8 +51,25 @@ _MADE_BY = re.compile(
 _PAST = {"written": "wrote", "sung": "sang"}
 _BASE = {"has": "have", "employs": "employ", "operates": "operate", "owns": "own", "runs": "run"}
 _PASSIVE = re.compile(r"(was|were) ([a-z]+(?:ed|en|orn|ilt|ade|ound|old|eld)\b.*)$")
-_JOINED = re.compile(r" (?:and|or|before|after|until|since) ")
+JOINED = re.compile(r" (?:and|or|before|after|until|since) ")
 _LEAST_WORDS, _MOST_WORDS = 2, 20
+
+
+def asked(name: Name) -> str:
+    """The words that ask for a person or an organization."""
+    return "Who" if name.type == PERSON else f"Which {kind_of(name)}"
+
+
+def described(name: Name, predicate: str) -> str:
+    """A person or an organization by what is said of it."""
+    who = "the person who" if name.type == PERSON else f"the {kind_of(name)} that"
+    return f"{who} {predicate}"
+
+
+def kind_of(name: Name) -> str:
+    """What an organization is, as far as its name says: company, team, …, else organization."""
+    last = name.surface.rsplit(maxsplit=1)[-1].strip(".").lower()
+    return _KINDS.get(last, "organization")
 
 
 def english_facts(sentence: Sentence) -> Iterator[Fact]:
@@ -55,7 +82,7 @@ def english_facts(sentence: Sentence) -> Iterator[Fact]:
     rest = sentence.text[subject.end :]
     if not rest.startswith(" "):
         return
-    clause = _clause(rest.strip())
+    clause = clause_of(rest.strip())
     words = len(clause.split())
     if not _LEAST_WORDS <= words <= _MOST_WORDS or POINTING.search(clause) or "*" in clause:
         return
@@ -65,11 +92,11 @@ def english_facts(sentence: Sentence) -> Iterator[Fact]:
     told = " " in named or (subject.type != PERSON and " born " not in f" {clause} ")
     found: list[tuple[str, str, str, str]] = []
     if subject.type in ASKED and _VERB.match(clause) and _is_anchored(sentence, clause):
-        found.append((f"{ASKED[subject.type]} {clause}?", named, "who", clause))
+        found.append((f"{asked(subject)} {clause}?", named, "who", clause))
     if told and (passive := _PASSIVE.match(clause)):
         verb, said = passive.groups()
         # Of two things that are said, the date or place belongs to the last.
-        said = "" if _JOINED.search(said) else said
+        said = "" if JOINED.search(said) else said
         if date := _DATE.search(said):
             query = f"When {verb} {article}{named} {said[: date.start()]}?"
             found.append((query, date.group(1), "when", ""))
@@ -96,11 +123,12 @@ def _made_by(sentence: Sentence, clause: str, thing: str) -> Iterator[Fact]:
     verb = _PAST.get(made.group(1), made.group(1))
     for name in sentence.names[1:]:
         if name.type in ASKED and name.surface == made.group(2).strip('"“”'):
-            query = f"{ASKED[name.type]} {verb} {thing}?"
+            query = f"{asked(name)} {verb} {thing}?"
             yield Fact(query, name.surface, "who", "en", name, f"{verb} {thing}", sentence)
 
 
-def _clause(rest: str) -> str:
+def clause_of(rest: str) -> str:
+    """The first clause of what stands behind a subject."""
     end = _CLAUSE_END.search(rest)
     return (rest[: end.start()] if end else rest).strip(' .,;:"”')
 

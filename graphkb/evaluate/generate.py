@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections import defaultdict
-from collections.abc import Sequence
+import re
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,24 +28,39 @@ from graphkb.evaluate.candidates import (
 from graphkb.evaluate.facts import Fact, Name, sentences_of
 from graphkb.evaluate.facts_en import english_facts
 from graphkb.evaluate.facts_zh import chinese_facts
+from graphkb.evaluate.labels import label_facts
+from graphkb.evaluate.order import chosen_evenly
+from graphkb.evaluate.pairs import paired
+from graphkb.evaluate.patterns_en import english_patterns
+from graphkb.evaluate.patterns_zh import chinese_patterns
 from graphkb.evaluate.resample import SEED
 from graphkb.evaluate.unique import is_unique, stands_alone
 from graphkb.evaluate.write import written_questions
 from graphkb.query.extractive import stems_of
 from graphkb.search.snapshot import Snapshot
 from graphkb.tables import content_hash
-from graphkb.text.language import has_han
-from graphkb.text.names import fold
+from graphkb.text.language import HAN, has_han
+from graphkb.text.names import fold, name_key
 from graphkb.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from graphkb.llm.model import Model
 
-# Candidates that are checked for each question wanted, and text units a model is shown.
-_CHECKED = 12
+# Text units that a model is shown for each question wanted.
 _READ = 2
 # Cells of tables are easy to ask for and come in great numbers.
 _MOST_TABLES = 0.4
+# Kinds whose answer other sentences may go on with, but not contradict.
+_OPEN = ("definition", "relation", "why")
+_ENGLISH = (english_facts, english_patterns, label_facts)
+_CHINESE = (chinese_facts, chinese_patterns, label_facts)
+_QUOTED = re.compile(r"[《“][^》”]*[》”]")
+# One question in so many, and at least two, may be the same but for the title in it.
+_ALIKE = 20
+# Titles that a question can quote: not names of files, not whole sentences.
+_TITLE = re.compile(
+    rf"(?=.*(?:[{HAN}].*[{HAN}]|[A-Za-z]{{2}}.* .*[A-Za-z]))[^《》“”\"\n|]{{4,60}}(?<![。.!?！？])"
+)
 
 
 @dataclass(frozen=True)
@@ -70,8 +85,8 @@ def generate_questions(
     seed: int = SEED,
     progress: Progress = no_progress,
 ) -> Generated:
-    """At most ``n`` questions: kinds, languages and documents by turns, the same for the same
-    ``seed``.
+    """At most ``n`` questions: documents evenly, and kinds and languages by turns; the same for
+    the same ``seed``.
 
     Each row has ``id``, ``query``, ``relevant`` (document ids), ``answer``, ``language``,
     ``type``, ``hops`` and ``text_units``. A question with two hops needs text of two text units.
@@ -85,41 +100,55 @@ def generate_questions(
         found = without_rivals([*written, *found])
     documents = dict(units.select("id", "document_id").iter_rows())
     titles = dict(snapshot.store.read("documents", ("id", "title")).iter_rows())
-    queue = _by_turns(found, documents, titles, seed)[: _CHECKED * n]
-    chosen, ambiguous = _chosen(snapshot, queue, n, progress)
-    rows = tuple(_row(candidate, documents) for candidate in chosen)
-    return Generated(rows, len(found), ambiguous, failures)
+    accept = _Accepted(snapshot, n)
+    rows: list[dict[str, Any]] = []
+    for candidate in chosen_evenly(
+        found,
+        lambda candidate: documents[candidate.text_unit_ids[-1]],
+        lambda candidate: not _quotes_title(candidate, documents, titles),
+        accept,
+        n,
+        seed,
+    ):
+        rows.append(_row(candidate, documents))
+        progress("questions", len(rows), n)
+    return Generated(tuple(rows), len(found), accept.ambiguous, failures)
 
 
-def _chosen(
-    snapshot: Snapshot, queue: Sequence[Candidate], n: int, progress: Progress
-) -> tuple[list[Candidate], int]:
-    """The first ``n`` that hold, and how many did not. Cells of tables make up no more than their
-    share, and none asks for what another asked in nearly the same words."""
-    chosen: list[Candidate] = []
-    tables = 0
-    asked: dict[str, list[frozenset[str]]] = defaultdict(list)
-    ambiguous = 0
-    for candidate in queue:
-        if len(chosen) == n:
-            break
-        words = stems_of(candidate.query, snapshot.dictionary)
-        near = any(2 * len(words & other) > len(words | other) for other in asked[candidate.answer])
-        many = candidate.type == TABLE and tables >= _MOST_TABLES * n
-        if near or many:
-            continue
-        if not _holds(snapshot, candidate):
-            ambiguous += 1
-            continue
-        chosen.append(candidate)
-        tables += candidate.type == TABLE
-        asked[candidate.answer].append(words)
-        progress("questions", len(chosen), n)
-    return chosen, ambiguous
+class _Accepted:
+    """Takes candidates that hold. Cells of tables make up no more than their share, and none asks
+    for what another asked in nearly the same words."""
+
+    def __init__(self, snapshot: Snapshot, n: int) -> None:
+        self._snapshot, self._n = snapshot, n
+        self._tables = 0
+        self._asked: dict[str, list[frozenset[str]]] = defaultdict(list)
+        self._alike: Counter[str] = Counter()
+        self._most_alike = max(2, n // _ALIKE)
+        self.ambiguous = 0
+
+    def __call__(self, candidate: Candidate) -> bool:
+        words = stems_of(candidate.query, self._snapshot.dictionary)
+        asked = self._asked[candidate.answer]
+        if any(2 * len(words & other) > len(words | other) for other in asked):
+            return False
+        # The same of several documents: 《甲》的负责人是谁？《乙》的负责人是谁？
+        alike = name_key(_QUOTED.sub("", candidate.query))
+        if self._alike[alike] >= self._most_alike:
+            return False
+        if candidate.type == TABLE and self._tables >= _MOST_TABLES * self._n:
+            return False
+        if not _holds(self._snapshot, candidate):
+            self.ambiguous += 1
+            return False
+        self._tables += candidate.type == TABLE
+        asked.append(words)
+        self._alike[alike] += 1
+        return True
 
 
 def _candidates(snapshot: Snapshot, units: pl.DataFrame) -> list[Candidate]:
-    names = _names(snapshot)
+    names, titles = _names(snapshot), _telling_titles(snapshot)
     facts: list[Fact] = []
     others: list[Candidate] = []
     for row in units.iter_rows(named=True):
@@ -128,12 +157,27 @@ def _candidates(snapshot: Snapshot, units: pl.DataFrame) -> list[Candidate]:
         others += table_questions(row["text"], row["id"])
         others += heading_questions(row["text"], row["id"])
         for sentence in sentences_of(
-            row["text"], names.get(row["id"], []), row["id"], row["document_id"]
+            row["text"],
+            names.get(row["id"], []),
+            row["id"],
+            row["document_id"],
+            titles.get(row["document_id"], ""),
         ):
-            make = chinese_facts if has_han(sentence.text) else english_facts
-            facts += make(sentence)
+            for make in _CHINESE if has_han(sentence.text) else _ENGLISH:
+                facts += make(sentence)
     alone = [f for f in facts if stands_alone(f.query, f.answer, f.language)]
-    return without_rivals([*map(of_fact, alone), *others, *chained(alone)])
+    return without_rivals([*map(of_fact, alone), *others, *chained(alone), *paired(alone)])
+
+
+def _telling_titles(snapshot: Snapshot) -> dict[str, str]:
+    """Titles by document, of those that no other document has and that read like one."""
+    rows = list(snapshot.store.read("documents", ("id", "title")).iter_rows())
+    counts = Counter(fold(title or "") for _, title in rows)
+    return {
+        document: title
+        for document, title in rows
+        if title and counts[fold(title)] == 1 and _TITLE.fullmatch(title)
+    }
 
 
 def _names(snapshot: Snapshot) -> dict[str, list[Name]]:
@@ -149,39 +193,14 @@ def _names(snapshot: Snapshot) -> dict[str, list[Name]]:
 
 def _holds(snapshot: Snapshot, candidate: Candidate) -> bool:
     """Whether the question can stand alone and has one answer only; so must its links."""
-    if not stands_alone(candidate.query, candidate.answer, candidate.language):
-        return False
     if not candidate.links:
+        if not stands_alone(candidate.query, candidate.answer, candidate.language):
+            return False
         unit = candidate.text_unit_ids[0]
-        return is_unique(snapshot, candidate.query, candidate.answer, unit)
+        rivals = candidate.type not in _OPEN
+        return is_unique(snapshot, candidate.query, candidate.answer, unit, rivals=rivals)
     linked = zip(candidate.links, candidate.text_unit_ids, strict=True)
     return all(is_unique(snapshot, query, answer, unit) for (query, answer), unit in linked)
-
-
-def _by_turns(
-    candidates: Sequence[Candidate],
-    documents: dict[str, str],
-    titles: dict[str, str],
-    seed: int,
-) -> list[Candidate]:
-    """One of each type and language by turns; within those, documents that have fewest so far
-    first, then questions that do not quote a title of their documents."""
-    generator = random.Random(seed)
-    groups: dict[tuple[str, str], list[tuple[int, bool, float, Candidate]]] = defaultdict(list)
-    seen: dict[tuple[str, str, str], int] = defaultdict(int)
-    for candidate in sorted(candidates, key=lambda c: content_hash(str(seed), c.query)):
-        kind = candidate.type, candidate.language
-        home = documents[candidate.text_unit_ids[-1]]
-        place = seen[(*kind, home)]
-        seen[(*kind, home)] += 1
-        quoted = _quotes_title(candidate, documents, titles)
-        groups[kind].append((place, quoted, generator.random(), candidate))
-    queues = [
-        [entry[-1] for entry in sorted(groups[kind], key=lambda entry: entry[:3])]
-        for kind in sorted(groups)
-    ]
-    longest = max(map(len, queues), default=0)
-    return [queue[turn] for turn in range(longest) for queue in queues if turn < len(queue)]
 
 
 def _quotes_title(candidate: Candidate, documents: dict[str, str], titles: dict[str, str]) -> bool:
@@ -199,5 +218,5 @@ def _row(candidate: Candidate, documents: dict[str, str]) -> dict[str, Any]:
         "language": candidate.language,
         "type": candidate.type,
         "hops": candidate.hops,
-        "text_units": list(candidate.text_unit_ids),
+        "text_units": list(dict.fromkeys(candidate.text_unit_ids)),
     }

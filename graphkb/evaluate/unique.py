@@ -26,13 +26,17 @@ def stands_alone(query: str, answer: str, language: str) -> bool:
     return not pointing.search(body) and fold(answer) not in fold(query)
 
 
-def is_unique(snapshot: Snapshot, query: str, answer: str, text_unit_id: str) -> bool:
-    """Whether lexical search finds the text unit, and no sentence that holds nearly all words of
-    the question without its answer."""
+def is_unique(
+    snapshot: Snapshot, query: str, answer: str, text_unit_id: str, *, rivals: bool = True
+) -> bool:
+    """Whether lexical search finds the text unit, and, with ``rivals``, no sentence that holds
+    nearly all words of the question without its answer."""
     units = fused_units(snapshot, query, _UNITS, ["lexical"]).units[:_UNITS]
     ids = [unit.text_unit_id for unit in units]
     if text_unit_id not in ids:
         return False
+    if not rivals:
+        return True
     wanted = wanted_stems(snapshot, query)
     said = fold(answer)
     for row in snapshot.units(ids):

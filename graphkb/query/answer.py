@@ -32,6 +32,7 @@ from graphkb.query.route import clean_question, route
 from graphkb.query.stream import AnswerStream
 from graphkb.query.writing import Written, write_answer
 from graphkb.search.rewrite import stand_alone, widen
+from graphkb.search.sheets import in_sheets
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.language import question_language
 from graphkb.types import Answer, Context, Step, StepUsage, Usage
@@ -57,6 +58,11 @@ WIDENED = ("local", "hybrid", "lazy")
 _COUNTS = ("calls", "cached", "retries", "repaired", "failed", "prompt_tokens",
            "completion_tokens")  # fmt: skip
 
+_FOREIGN = (
+    "the passages are in another language than the question: without a model the quotes are "
+    "chosen by nearness in meaning alone and may miss the point; ask in the language of the "
+    "documents, or set llm.model"
+)
 # Below this share of the refusal threshold no model is asked.
 _HOPELESS = 0.5
 # Share of the deadline that gathering may take, so that what was gathered can be answered from.
@@ -119,7 +125,8 @@ def _flow(snapshot: Snapshot, ask: Ask, method: str, whole: bool) -> Generator[s
 
     late = replace(ask, deadline=begun + seconds)
     answer = yield from _answered(snapshot, late, context, notes, model is not None, whole)
-    answer = replace(answer, citations=placed_citations(answer.citations, context.passages))
+    placed = placed_citations(answer.citations, context.passages)
+    answer = replace(answer, citations=in_sheets(snapshot, placed))
     if model:
         notes.warnings += [warning for warning in model.warnings() if warning not in known]
     took = time.perf_counter() - started
@@ -258,6 +265,8 @@ def _quoted(snapshot: Snapshot, ask: Ask, context: Context, notes: Notes, why: s
     if quoted is None:
         return refusal
     notes.warnings += quoted.warnings
+    if context.foreign:
+        notes.warnings.append(_FOREIGN)
     text = quoted.text
     if absent := missing_names(snapshot, language, context):
         text = f"{absent}\n\n{text}"

@@ -8,7 +8,7 @@ cited, so it gets half of the room that the sources take.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from graphkb.llm.prompts import data_block, fill_prompt, load_prompt, prompt_lan
 from graphkb.query.ask import Ask, Turn
 from graphkb.query.marks import defuse_marks
 from graphkb.query.pack import fit
+from graphkb.search.files import named_files
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.language import question_language
 from graphkb.text.table_rows import header_rows
@@ -84,7 +85,9 @@ def compose_answer(snapshot: Snapshot, ask: Ask, context: Context, window: int =
         bare = count_prompt(prompt(_conversation(history)))
     left = max(room - bare, 0) if room else None
     at_ends = snapshot.settings.search.order == "best_at_ends" and not context.points
-    passages, sources = _sources(context.passages, left, at_ends)
+    named = named_files(snapshot, ask.question)
+    told = named.document_ids if named else frozenset()
+    passages, sources = _sources(context.passages, left, at_ends, told)
     spent = count_tokens(sources)
     points = _points(context.points, len(passages))
     if left is not None:
@@ -154,17 +157,24 @@ def _conversation(history: Iterable[Turn]) -> str:
 
 
 def _sources(
-    passages: Sequence[Passage], room: int | None, at_ends: bool = False
+    passages: Sequence[Passage],
+    room: int | None,
+    at_ends: bool = False,
+    named: Collection[str] = (),
 ) -> tuple[tuple[Passage, ...], str]:
-    """The passages that fit, and how they are shown: their number, then a block each.
+    """The passages that fit, and how they are shown: their number, then a block each; those of
+    the ``named`` documents with the path of their file.
 
     ``at_ends``: the best first, the second best last, and so on inwards, because models read
     the middle of a long context worst (Liu et al. 2023, Lost in the Middle).
     """
     if at_ends:
-        fitting, _ = _sources(passages, room)
-        return _sources((*fitting[::2], *reversed(fitting[1::2])), room)
-    shown = [_source(number, passage) for number, passage in enumerate(passages, 1)]
+        fitting, _ = _sources(passages, room, named=named)
+        return _sources((*fitting[::2], *reversed(fitting[1::2])), room, named=named)
+    shown = [
+        _source(number, passage, passage.path if passage.document_id in named else "")
+        for number, passage in enumerate(passages, 1)
+    ]
     if room is not None:
         kept, _ = fit(shown, room, lambda text: count_tokens(text) + 1, at_least=1)
         if kept and count_tokens(kept[0]) > room:
@@ -174,9 +184,9 @@ def _sources(
     return tuple(passages[: len(shown)]), "\n".join(shown)
 
 
-def _source(number: int, passage: Passage) -> str:
+def _source(number: int, passage: Passage, file: str) -> str:
     heading = passage.heading if passage.heading != passage.title else ""
-    above = " › ".join(" ".join(part.split()) for part in (passage.title, heading) if part)
+    above = " › ".join(" ".join(part.split()) for part in (file, passage.title, heading) if part)
     text = "\n".join(filter(None, (above, header_rows(passage.columns), passage.text.strip())))
     return f"[{number}]\n{data_block('source', _inert(text))}"
 

@@ -21,10 +21,13 @@ from dataclasses import dataclass, replace
 from rapidfuzz import fuzz
 
 from graphkb.query.asked_names import AskedName, asked_names
+from graphkb.query.of_file import is_about_a_file
 from graphkb.query.of_period import of_period
 from graphkb.query.presence import Presence
+from graphkb.search.files import without_files
 from graphkb.search.hybrid import Retrieval
 from graphkb.search.snapshot import Snapshot
+from graphkb.text.han_years import fold_years
 from graphkb.text.language import detect_language, has_han
 from graphkb.text.segment import query_tokens, search_tokens, stem
 from graphkb.types import Passage
@@ -99,6 +102,9 @@ def measure_evidence(
 ) -> Evidence:
     """The evidence for a question in the passages found for it, as the module says; across
     languages how close the best one is by embedding. 0 when there are no passages."""
+    if passages and is_about_a_file(snapshot, question):
+        return Evidence(1.0, "the question asks for all of a file that is there")
+    question = fold_years(without_files(snapshot, question))
     if not passages:
         missing = _names_of(_named(snapshot, question, (), across=False).missing)
         return Evidence(0.0, "nothing was found", missing=missing)

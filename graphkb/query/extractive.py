@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from graphkb.query.of_period import of_period
 from graphkb.query.phrases import Phrase, Phrases, names_another, phrases_held
 from graphkb.query.sentences import Sentence, sentences_of
 from graphkb.search.snapshot import Snapshot
+from graphkb.text.language import HAN
 from graphkb.text.names import fold
 from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens, stem
 from graphkb.types import Passage
@@ -37,6 +39,9 @@ _ENDS = tuple('.。!！?？;；…:：)）”"')
 # Across languages: what shared codes and names add to a cosine, which differs by hundredths.
 _NAMED_SHARE = 0.2
 _FOREIGN_PASSAGES, _FOREIGN_SENTENCES, _FOREIGN_QUOTES = 3, 40, 3
+# Words and Chinese characters, and how many of them say something: a word or two are near to
+# anything.
+_SAID, _LEAST_SAID = re.compile(rf"[{HAN}]|[^\W_{HAN}]+"), 6
 
 
 @dataclass(frozen=True)
@@ -67,16 +72,23 @@ def stems_of(text: str, dictionary: Sequence[str]) -> frozenset[str]:
 
 
 def choose_quotes(
-    snapshot: Snapshot, question: str, passages: Sequence[Passage], limit: int
+    snapshot: Snapshot,
+    question: str,
+    passages: Sequence[Passage],
+    limit: int,
+    ignored: Set[str] = frozenset(),
 ) -> list[Quote]:
     """Up to ``limit`` sentences in the order chosen: each adds the most question words not yet
     covered (weighted by idf) and names held as a whole, or links to what an earlier sentence
     introduced. Rows of one table between which the question does not tell come together.
+    ``ignored`` are search tokens that need no cover where the question has others.
 
     Greedy maximum coverage (Nemhauser, Wolsey, Fisher 1978) with a bridge term, so that a chain
     of facts over several documents is quoted link by link; deterministic.
     """
     idf = wanted_stems(snapshot, question)
+    without = set(map(stem, ignored))
+    idf = {word: weight for word, weight in idf.items() if word not in without} or idf
     candidates, phrases = _candidates(snapshot, question, passages)
     chosen: list[Quote] = []
     done = _Covered(idf, phrases)
@@ -103,7 +115,8 @@ def choose_foreign_quotes(
     """The sentences closest to the question by embedding, for passages in another language."""
     embedder = snapshot.embedder
     idf = wanted_stems(snapshot, question)
-    candidates, _ = _candidates(snapshot, question, passages[:_FOREIGN_PASSAGES])
+    found, _ = _candidates(snapshot, question, passages[:_FOREIGN_PASSAGES])
+    candidates = [one for one in found if len(_SAID.findall(one.quote.text)) >= _LEAST_SAID]
     # Codes and names are the same in every language: sentences under them come first.
     shared = [
         _NAMED_SHARE * sum(idf[t] for t in idf if t in c.own or t in c.context) / sum(idf.values())
@@ -113,7 +126,8 @@ def choose_foreign_quotes(
     quotes = [candidates[i].quote for i in order]
     if embedder is None or not quotes:
         return quotes[:1]
-    texts = [f"{quote.passage.title} {quote.text}" for quote in quotes]
+    # Titles make sentences of one document alike, and the shortest of them closest.
+    texts = [" ".join((*quote.header, quote.text)) for quote in quotes]
     try:
         close = embedder.embed_passages(texts) @ embedder.embed_query(question)
     except EmbeddingError:
@@ -147,7 +161,7 @@ def _candidates(
     places: list[tuple[Passage, Sentence]] = []
     for passage in passages:
         for sentence in sentences_of(passage.text, passage.columns):
-            if not names_another(question, sentence) and not _is_title(sentence, passage):
+            if not names_another(question, sentence) and not is_title(sentence, passage):
                 places.append((passage, sentence))
     phrases, held = phrases_held(question, [sentence for _, sentence in places])
     candidates: list[_Candidate] = []
@@ -171,7 +185,7 @@ def _candidates(
     return candidates, phrases
 
 
-def _is_title(sentence: Sentence, passage: Passage) -> bool:
+def is_title(sentence: Sentence, passage: Passage) -> bool:
     """Whether it only says what the document or section is called, which answers nothing: the
     words of a heading, or a first line that does not end like a sentence."""
     if sentence.header:

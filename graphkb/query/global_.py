@@ -22,6 +22,7 @@ from graphkb.query.extractive import choose_quotes, stems_of
 from graphkb.query.global_map import map_reports, plan_map
 from graphkb.query.global_reports import (
     RANK_SHARE,
+    THEME_WORDS,
     UNIT_SHARE,
     Lookup,
     community_level,
@@ -124,7 +125,7 @@ def _asked_for(snapshot: Snapshot, question: str, found: Retrieval) -> list[Pass
     written before anyone asks, and may leave out just what is asked for."""
     scores = {unit.text_unit_id: unit.score for unit in found.units}
     units = [passage_of(row, scores[row["id"]]) for row in snapshot.units(scores)]
-    quotes = choose_quotes(snapshot, question, units, _QUOTES)
+    quotes = choose_quotes(snapshot, question, units, _QUOTES, THEME_WORDS)
     return [quote.passage.narrowed(quote.start, quote.end) for quote in quotes]
 
 

@@ -31,10 +31,12 @@ from graphkb.text.sentences import sentence_spans
 Report = Mapping[str, Any]
 
 # Words by which a question asks about the whole; they select no report.
-_THEME_WORDS = frozenset(
+THEME_WORDS = frozenset(
     "main major key overall common general top theme themes topic topics idea ideas overview "
     "summary summarize summarise documents document collection corpus knowledge base describe "
-    "主要 主题 总体 整体 概述 概括 总结 综述 归纳 内容 文档 资料 知识库 之间 联系 方面 情况".split()
+    "across files file throughout mentioned discussed covered "
+    "主要 主题 总体 整体 概述 概括 总结 综述 归纳 内容 文档 文件 资料 知识库 之间 联系 方面 情况 "
+    "涉及 提到".split()
 )
 
 # What text units of the question count beside its words, what a report's place in the
@@ -81,7 +83,7 @@ def _wanted_words(snapshot: Snapshot, question: str) -> list[str]:
     for seed in snapshot.graph.link(question):
         name = [token for token in search_tokens(seed.surface, snapshot.dictionary) if token in idf]
         dropped.update(sorted(name, key=lambda token: (-idf[token], token))[1:])
-    kept = [word for word in words if word not in _THEME_WORDS and word not in dropped]
+    kept = [word for word in words if word not in THEME_WORDS and word not in dropped]
     return list(dict.fromkeys(stem(word) for word in kept))
 
 

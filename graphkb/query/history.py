@@ -9,6 +9,7 @@ from typing import Any
 
 from graphkb.errors import UsageError
 from graphkb.query.ask import Turn
+from graphkb.text.visible import visible
 
 History = Sequence[Turn | tuple[str, str] | Mapping[str, Any]]
 """Turns, oldest first: ``Turn``, (question, answer), {"question": …, "answer": …}, or chat
@@ -18,8 +19,8 @@ _SHAPE = '[{"question": "…", "answer": "…"}] or chat messages [{"role": "use
 
 
 def read_turns(history: History) -> tuple[Turn, ...]:
-    """A conversation as turns. Raises UsageError naming the item that is none, or what was given
-    instead of a list.
+    """A conversation as turns, without what nobody sees, as questions are. Raises UsageError
+    naming the item that is none, or what was given instead of a list.
 
     >>> read_turns([("Who leads it?", "Ada.")])
     (Turn(question='Who leads it?', answer='Ada.'),)
@@ -44,7 +45,8 @@ def read_turns(history: History) -> tuple[Turn, ...]:
             turns.append(Turn(*_pair(item, place)))
     if asked:
         turns.append(Turn("\n".join(asked), ""))
-    return tuple(turn for turn in turns if turn.question.strip())
+    seen = (Turn(visible(turn.question), visible(turn.answer)) for turn in turns)
+    return tuple(turn for turn in seen if turn.question.strip())
 
 
 def _pair(item: Any, place: int) -> tuple[str, str]:

@@ -35,10 +35,14 @@ _CHINESE = tuple(
         rf"{_SYMBOL}\s*{_ZH_KIND}[?？。]*\Z",
     )
 )
+# The time that the patterns take grows with the square of the length, and who asks what a change
+# affects is brief.
+_LONGEST = 400
 
 
 def symbol_asked(question: str) -> str:
-    """The name of the code whose change a question is about; empty for other questions.
+    """The name of the code whose change a question is about; empty for other questions, and for
+    those of more than 400 characters.
 
     >>> symbol_asked("What does changing Client.chat affect?"), symbol_asked("改 chat 会影响什么？")
     ('Client.chat', 'chat')
@@ -46,7 +50,7 @@ def symbol_asked(question: str) -> str:
     ''
     """
     for pattern in (*_ENGLISH, *_CHINESE):
-        found = pattern.search(question)
+        found = pattern.search(question) if len(question) <= _LONGEST else None
         if found is not None:
             return found.group("name").removesuffix("()").strip(".:")
     return ""

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import polars as pl
-
 from graphkb.query.ask import Ask
 from graphkb.query.evidence import widest_evidence
 from graphkb.query.hybrid import UNITS, passages_of
@@ -20,6 +18,7 @@ from graphkb.query.pack import fit, passage_cost, row_cost
 from graphkb.search.hybrid import Retrieval
 from graphkb.search.join import retrieve_all
 from graphkb.search.rows import (
+    claim_rows,
     communities_of,
     entities_mentioned,
     entity_rows,
@@ -113,14 +112,11 @@ def _relationship_rows(snapshot: Snapshot, entities: Sequence[Any], per_entity: 
 
 
 def _claim_rows(snapshot: Snapshot, entities: Sequence[Any], unit_ids: Sequence[str]) -> Rows:
-    titles = [row["title"] for row in entities]
-    keep = ("human_readable_id", "subject_id", "object_id", "type", "description", "status",
-            "start_date", "end_date", "text_unit_id")  # fmt: skip
-    claims = snapshot.store.where("covariates", "text_unit_id", unit_ids, ("id", *keep))
-    place = {unit_id: index for index, unit_id in enumerate(unit_ids)}
-    rows = claims.filter(pl.col("subject_id").is_in(titles)).to_dicts()
-    rows.sort(key=lambda row: (place[row["text_unit_id"]], row["id"]))
-    return [{key: row[key] for key in keep} for row in rows]
+    """Claims of the text units about the entities, in the order of the units."""
+    titles = {row["title"] for row in entities}
+    rows = claim_rows(snapshot.graph.arrays, unit_ids)
+    about = [row for row in rows if row["subject_id"] in titles]
+    return [{key: value for key, value in row.items() if key != "id"} for row in about]
 
 
 def _report_rows(snapshot: Snapshot, scores: Mapping[str, float]) -> Rows:

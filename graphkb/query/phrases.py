@@ -57,10 +57,7 @@ def phrases_held(question: str, sentences: Sequence[Sentence]) -> tuple[Phrases,
     asked = _words(question)
     pairs = set(_pairs(asked))
     spoken = [word for word, _ in asked]
-    held = [
-        {pair for pair in _pairs_of(sentence) if pair in pairs} | _named_cells(sentence, spoken)
-        for sentence in sentences
-    ]
+    held = [_held_by(sentence, pairs, spoken) for sentence in sentences]
     cells = {phrase for phrases in held for phrase in phrases if phrase not in pairs}
     inner = {cell for cell in cells if any(_stands_in(cell, o) for o in cells if o != cell)}
     kept: list[Set[Phrase]] = [phrases - inner for phrases in held]
@@ -68,6 +65,17 @@ def phrases_held(question: str, sentences: Sequence[Sentence]) -> tuple[Phrases,
     rare = {phrase: math.log1p(len(sentences) / n) for phrase, n in sorted(counts.items())}
     total = sum(rare.values())
     return Phrases({phrase: weight / total for phrase, weight in rare.items()}), kept
+
+
+def _held_by(sentence: Sentence, pairs: set[Phrase], spoken: Sequence[str]) -> Set[Phrase]:
+    """The pairs that stand in a sentence, and its cells that stand in the question."""
+    if cells := table_cells(sentence.text):
+        return pairs.intersection(_pairs_of(sentence, cells)) | _named_cells(cells, spoken)
+    # Most sentences do not hold both words of any pair, wherever they stand.
+    held = set(map(_form, _WORD.findall(fold_script(sentence.text).casefold())))
+    if not any(held.issuperset(pair) for pair in pairs):
+        return set()
+    return pairs.intersection(_pairs(_words(sentence.text)))
 
 
 def names_another(question: str, sentence: Sentence) -> bool:
@@ -105,10 +113,13 @@ def _words(text: str) -> list[tuple[str, bool]]:
     end = 0
     for match in _WORD.finditer(folded):
         beside = bool(found) and _GAP.fullmatch(folded, end, match.start()) is not None
-        word = match.group()
-        found.append((str(int(word)) if word.isdecimal() else stem(word), beside))
+        found.append((_form(match.group()), beside))
         end = match.end()
     return found
+
+
+def _form(word: str) -> str:
+    return str(int(word)) if word.isdecimal() else stem(word)
 
 
 def _pairs(words: Sequence[tuple[str, bool]]) -> Iterator[Phrase]:
@@ -117,11 +128,8 @@ def _pairs(words: Sequence[tuple[str, bool]]) -> Iterator[Phrase]:
             yield left, right
 
 
-def _pairs_of(sentence: Sentence) -> Iterator[Phrase]:
-    cells = table_cells(sentence.text)
-    if not cells:
-        yield from _pairs(_words(sentence.text))
-        return
+def _pairs_of(sentence: Sentence, cells: Sequence[str]) -> Iterator[Phrase]:
+    """Words side by side in the cells of a row; a cell stands beside its column's name."""
     names = sentence.header if len(sentence.header) == len(cells) else ("",) * len(cells)
     for name, cell in zip(names, cells, strict=True):
         title, value = _words(name), _words(cell)
@@ -131,10 +139,10 @@ def _pairs_of(sentence: Sentence) -> Iterator[Phrase]:
             yield value[-1][0], title[0][0]
 
 
-def _named_cells(sentence: Sentence, spoken: Sequence[str]) -> set[Phrase]:
+def _named_cells(cells: Sequence[str], spoken: Sequence[str]) -> set[Phrase]:
     """Cells that stand as a whole in the question; a bare number names nothing."""
     found: set[Phrase] = set()
-    for cell in table_cells(sentence.text):
+    for cell in cells:
         words = tuple(word for word, _ in _words(cell))
         if words and not is_number(cell) and not STOP_WORDS.issuperset(words):
             found |= {words} if _stands_in(words, spoken) else set()

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from graphkb.llm.prompts import fill_prompt
 from graphkb.query.citations import check_citations, cite
 from graphkb.query.extractive import Quote, choose_foreign_quotes, choose_quotes
+from graphkb.query.of_file import is_about_a_file, opening_quotes
 from graphkb.query.sentences import table_cells
+from graphkb.search.files import without_files
 from graphkb.search.snapshot import Snapshot
 from graphkb.types import Citation, Context, Passage
 
@@ -78,6 +80,9 @@ def _quotes(snapshot: Snapshot, question: str, context: Context) -> list[Quote]:
         return [_whole(context.passages[place]) for place in dict.fromkeys(first)][:_POINTS]
     if context.evidence < options.threshold(context.method):
         return []
+    if is_about_a_file(snapshot, question):
+        return opening_quotes(snapshot, question, context.passages, options.max_sentences)
+    question = without_files(snapshot, question)
     if context.method == "global":
         return [_whole(passage) for passage in context.passages]
     if context.foreign:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 
+from graphkb.arguments import as_text
 from graphkb.errors import UsageError
 from graphkb.query.narrowed import has_reports
+from graphkb.search.files import named_files
 from graphkb.search.snapshot import Snapshot
+from graphkb.text.visible import visible
 
 # Questions about the collection as a whole: its themes, an overview, what is common or main.
 _GLOBAL = re.compile(
@@ -22,10 +24,8 @@ _GLOBAL = re.compile(
     r"|有哪些(?:主要|共同|重大)|(?:文档|资料|知识库|文件)(?:里|中)?(?:主要)?(?:讲|说|谈|包含|涉及)",
     re.IGNORECASE,
 )
-# Format and control characters, line separators, and the halves of broken UTF-8.
-_INVISIBLE = {"Cf", "Cc", "Zl", "Zp", "Cs"}
 
-# A question longer than this is not read further; e5 and BM25 gain nothing from more.
+# e5 and BM25 gain nothing from more, and a part of a question is another question.
 MAX_QUESTION = 8_000
 
 
@@ -38,21 +38,22 @@ class Route:
 
 
 def clean_question(question: str) -> str:
-    """The question without invisible characters and outer space, at most 8,000 characters.
+    """The question without invisible characters and outer space.
 
-    Raises UsageError when nothing is left.
+    Raises UsageError when it is no text, nothing is left, or more than 8,000 characters are.
 
     >>> clean_question(" who\\u200b? ")
     'who?'
     """
-    kept = "".join(
-        " " if c in "\t\n\r" else c for c in question
-        if c in "\t\n\r" or unicodedata.category(c) not in _INVISIBLE
-    )  # fmt: skip
-    kept = " ".join(kept.split())
+    kept = " ".join(visible(as_text("question", question)).split())
     if not kept:
         raise UsageError('the question is empty; ask something, for example "who leads the team?"')
-    return kept[:MAX_QUESTION]
+    if len(kept) > MAX_QUESTION:
+        raise UsageError(
+            f"the question has {len(kept):,} characters, more than {MAX_QUESTION:,}: ask for what "
+            "is wanted in fewer words, and put long texts into the input folder"
+        )
+    return kept
 
 
 def is_about_everything(question: str) -> bool:
@@ -74,7 +75,7 @@ def route(snapshot: Snapshot, question: str, *, with_model: bool = False) -> Rou
     than one passage, ``hybrid`` where its evidence is thin. ``drift`` costs many calls and is
     only taken when it is asked for.
     """
-    if is_about_everything(question):
+    if is_about_everything(question) and not named_files(snapshot, question):
         if has_reports(snapshot):
             return Route("global", "the question asks about the collection as a whole")
         if with_model:

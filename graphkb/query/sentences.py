@@ -11,6 +11,10 @@ from graphkb.text.sentences import sentence_spans
 from graphkb.text.table_rows import column_names, is_rule, row_cells
 
 _HEADING = re.compile(HEADING_MARKS + r"(.*)")
+# What no reader of the document sees.
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_TAG = re.compile(r"</?[A-Za-z][^<>\n]*>")
+_VISIBLE = re.compile(r"[^\n]")
 
 
 @dataclass(frozen=True)
@@ -31,19 +35,21 @@ class Sentence:
 def sentences_of(text: str, columns: Sequence[str] = ()) -> Iterator[Sentence]:
     """Sentences and table rows worth quoting, in order.
 
-    ``columns`` names the columns of rows that the text begins with. A table ends at a blank
-    line, a heading or prose; what stands above a rule are its column names, and without a rule
-    they are unknown: a row is never read under the names of another table.
+    Comments of HTML are left out. ``columns`` names the columns of rows that the text begins
+    with. A table ends at a blank line, a heading or prose; what stands above a rule are its
+    column names, and without a rule they are unknown: a row is never read under the names of
+    another table.
 
     >>> text = "| Plan | Fee |\\n|---|---|\\n| Pro | 49 |\\n\\n| City |\\n|---|\\n| Bonn |"
     >>> [(s.text, s.header) for s in sentences_of(text)]
     [('| Pro | 49 |', ('Plan', 'Fee')), ('| Bonn |', ('City',))]
     """
+    shown = _COMMENT.sub(lambda comment: _VISIBLE.sub(" ", comment.group()), text)
     header = tuple(columns)
     heading = ""
     rows: list[tuple[int, int]] = []
     position = 0
-    for line in text.split("\n"):
+    for line in shown.split("\n"):
         start, end = position, position + len(line)
         position = end + 1
         if table_cells(line):
@@ -58,7 +64,8 @@ def sentences_of(text: str, columns: Sequence[str] = ()) -> Iterator[Sentence]:
             continue
         for first, last in sentence_spans(line):
             if is_quotable(line[first:last]):
-                yield Sentence(start + first, start + last, line[first:last], heading)
+                first, last = start + first, start + last
+                yield Sentence(first, last, text[first:last], heading)
     if rows:
         yield from _rows(text, rows, header, heading)
 
@@ -95,7 +102,7 @@ def table_cells(line: str) -> tuple[str, ...]:
 
 
 def is_quotable(text: str) -> bool:
-    """Headings, table rules and scraps are not sentences worth quoting."""
-    stripped = text.strip()
+    """Headings, table rules, tags and scraps are not sentences worth quoting."""
+    stripped = _TAG.sub("", text).strip()
     telling = len(stripped) >= 6 and not set(stripped) <= set("|-: *_=")
     return telling and not _HEADING.fullmatch(stripped)

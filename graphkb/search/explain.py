@@ -19,6 +19,7 @@ from graphkb.search.path import entity_titles, links_of, shortest_path
 from graphkb.search.rerank import Reranking
 from graphkb.search.rerank.apply import rerank_units
 from graphkb.search.selection import Selection, narrow_to
+from graphkb.search.sheets import sheet_place
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.segment import query_tokens
 from graphkb.types import Via
@@ -162,6 +163,7 @@ class _Look:
         given = _find(self.given, self.unit)
         said = reranked.via.get("rerank") if reranked else None
         (row,) = self.whole.units([self.unit])
+        at = sheet_place(self.whole, self.document["id"], row["char_start"], row["char_end"])
         words = self._words()
         explained = Explanation(
             question=self.question,
@@ -188,6 +190,9 @@ class _Look:
             warnings=(*self.found.warnings, *self.reranked.warnings),
             page=row["page_start"],
             page_end=row["page_end"],
+            sheets=at.sheets,
+            row=at.row,
+            row_end=at.row_end,
         )
         cut, reason = self._cut(given, reranked, fused)
         return replace(explained, cut=cut, reason=reason, advice=advice_for(explained, cut))

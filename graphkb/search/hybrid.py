@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from graphkb.errors import EmbeddingError, NotIndexedError, UsageError
 from graphkb.search.assemble import assemble, assembles, widen_units
 from graphkb.search.dense import search_across_languages, search_dense
+from graphkb.search.files import named_files, prefer_files
 from graphkb.search.fuse import fuse
 from graphkb.search.graph import GraphRun
 from graphkb.search.lexical import search_lexical
 from graphkb.search.questions import question_problem, search_questions
 from graphkb.search.rerank import Reranking
 from graphkb.search.rerank.apply import rerank_units
+from graphkb.search.sheets import in_sheets
 from graphkb.search.snapshot import Snapshot, heading_of
 from graphkb.search.times import fit_periods
 from graphkb.text.periods import periods
@@ -119,6 +121,7 @@ def fused_units(
     if snapshot.selection is not None and not snapshot.selection.unit_ids:
         return Retrieval((), (), None, (), (snapshot.selection.problem,))
     wanted = list(legs or options.legs)
+    named = named_files(snapshot, question) if len(wanted) > 1 else None
     legs_run = _Legs(snapshot, question, max(options.candidates, top_k), wanted)
     graph = legs_run.run()
     used = {leg: legs_run.runs[leg] for leg in wanted if leg in legs_run.runs}
@@ -147,9 +150,20 @@ def fused_units(
                 hit.score,
                 {leg: Via(place, used[leg][place - 1][1]) for leg, place in hit.via.items()},
             )
-            for rank, hit in enumerate(fused[:most], 1)
+            for rank, hit in enumerate(fused[: None if named else most], 1)
         )
         legs_run.note("fuse", fused_by, started)
+    if named:
+        started = time.perf_counter()
+        joined, n_own = prefer_files(
+            snapshot,
+            named,
+            units,
+            lambda inside, rest: fused_units(inside, rest, top_k, legs).units,
+            lambda unit_id, score: RankedUnit(0, unit_id, score, {}),
+        )
+        units = tuple(joined[:most])
+        legs_run.note("files", f"{', '.join(named.names)}: {n_own} text units come first", started)
     return Retrieval(
         units, seeds, legs_run.nearest, tuple(legs_run.steps), tuple(legs_run.warnings)
     )
@@ -318,4 +332,4 @@ def hits_of(
         for unit in units
         if unit.text_unit_id in rows
     ]
-    return Hits(hits, trace, warnings)
+    return Hits(in_sheets(snapshot, hits), trace, warnings)

@@ -1,4 +1,5 @@
-"""Entities and relationships around a question, read from the arrays of the graph."""
+"""Text units, claims, entities and relationships around a question, read from the arrays of the
+graph."""
 
 from __future__ import annotations
 
@@ -13,6 +14,30 @@ from graphkb.graph.rows import row_of
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 Row = dict[str, Any]
+
+
+def unit_rows(arrays: Arrays, text_unit_ids: Iterable[str]) -> list[Row]:
+    """Rows of text units with their ids and texts, in the order of these; unknown ids have
+    none."""
+    starts, texts = arrays["text_indptr"], arrays["text"]
+    return [
+        {
+            "id": unit_id,
+            **row_of(arrays, "unit", place),
+            "text": texts[starts[place] : starts[place + 1]].tobytes().decode(),
+        }
+        for unit_id, place in _places(arrays["unit_ids"], text_unit_ids)
+    ]
+
+
+def claim_rows(arrays: Arrays, text_unit_ids: Iterable[str]) -> list[Row]:
+    """Rows of the claims that text units make, unit by unit, each's by id."""
+    indptr = arrays["claim_indptr"]
+    return [
+        row_of(arrays, "claim", claim)
+        for _, place in _places(arrays["unit_ids"], text_unit_ids)
+        for claim in range(indptr[place], indptr[place + 1])
+    ]
 
 
 def entities_mentioned(arrays: Arrays, unit: int) -> list[str]:

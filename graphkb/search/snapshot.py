@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from graphkb.embed import Embedder, make_embedder, options_of_vectors
 from graphkb.errors import GraphkbError
+from graphkb.graph.rows import TABLES as ROW_TABLES
 from graphkb.graph.rows import row_arrays
+from graphkb.search.file_names import FileNames
+from graphkb.search.rows import unit_rows
 from graphkb.search.vocabulary import Vocabulary
 from graphkb.settings import Rerank, Settings
 from graphkb.store.arrays import read_arrays
@@ -24,16 +27,7 @@ if TYPE_CHECKING:
     from graphkb.search.graph import GraphIndex
     from graphkb.search.rerank import Reranker
     from graphkb.search.selection import Selection
-
-_UNIT_COLUMNS = (
-    "id", "human_readable_id", "text", "n_tokens", "document_id", "heading_path", "index",
-    "char_start", "char_end", "page_start", "page_end", "context", "kind", "language",
-)  # fmt: skip
-
-
-# About 4 MB; a look-up in the store costs five milliseconds a query.
-_KEPT_DOCUMENTS = 20_000
-_DOCUMENT_COLUMNS = ("id", "title", "path")
+    from graphkb.text.sheets import SheetMap
 
 
 class Snapshot:
@@ -51,6 +45,8 @@ class Snapshot:
         self.manifest, self.settings = manifest, settings
         self.store = Store(self.output, manifest.tables, manifest.folder)
         self._reranker: tuple[Rerank, Reranker] | None = None
+        # Sheets of workbooks that were cited or shown, None for other documents.
+        self.sheet_maps: dict[str, SheetMap | None] = {}
         # What a filter lets through and the snapshot that it was narrowed from; those made of it.
         self.selection: Selection | None = None
         self.narrowed: dict[str, Snapshot] = {}
@@ -66,10 +62,9 @@ class Snapshot:
     @cached_property
     def _arrays(self) -> dict[str, Any]:
         arrays = read_arrays(self.output, self.manifest.graph)
-        if "linked" not in arrays:
+        if "unit_row" not in arrays:
             # Made by a graphkb that read these rows from the tables at every question.
-            tables = (self.store.read(name) for name in ("entities", "relationships", "nodes"))
-            arrays |= row_arrays(*tables)
+            arrays |= row_arrays(*map(self.store.read, ROW_TABLES))
         return arrays
 
     @cached_property
@@ -137,14 +132,6 @@ class Snapshot:
             return f"no dense leg: {error}"
 
     @cached_property
-    def _small_documents(self) -> dict[str, dict[str, Any]] | None:
-        """Id, title and path of every document where they are few enough to keep in memory."""
-        if self.manifest.counts.get("documents", 0) > _KEPT_DOCUMENTS:
-            return None
-        rows = self.store.read("documents", _DOCUMENT_COLUMNS).to_dicts()
-        return {row["id"]: row for row in rows}
-
-    @cached_property
     def document_names(self) -> frozenset[str]:
         """Titles, names of files with and without their suffix, and names of folders, folded."""
         names: set[str] = set()
@@ -153,11 +140,11 @@ class Snapshot:
             names.update((fold(title or ""), *parts, PurePosixPath(*parts[-1:]).stem))
         return frozenset(names - {""})
 
-    def _document_rows(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-        if self._small_documents is not None:
-            return self._small_documents
-        found = self.store.where("documents", "id", ids, _DOCUMENT_COLUMNS)
-        return {row["id"]: row for row in found.to_dicts()}
+    @cached_property
+    def file_names(self) -> FileNames:
+        """What the files of all documents are called."""
+        rows = self.store.read("documents", ("id", "path")).iter_rows()
+        return FileNames((document_id, path or "") for document_id, path in rows)
 
     @cached_property
     def ages(self) -> dict[str, float]:
@@ -172,35 +159,15 @@ class Snapshot:
     def units(self, ids: Iterable[str]) -> list[dict[str, Any]]:
         """Text unit rows by id, in the order of ``ids``, with title and path of their document,
         and the ``page_breaks`` of :class:`~graphkb.types.Passage`."""
-        wanted = list(dict.fromkeys(ids))
-        # Plain dictionaries: for a handful of rows joining frames costs more than fetching them.
-        found = {
-            row["id"]: row
-            for row in self.store.where("text_units", "id", wanted, _UNIT_COLUMNS).to_dicts()
-        }
-        documents = self._document_rows(row["document_id"] for row in found.values())
-        rows = [found[unit_id] for unit_id in wanted if unit_id in found]
+        rows = unit_rows(self._arrays, dict.fromkeys(ids))
         for row in rows:
-            document = documents.get(row["document_id"], {})
-            row["title"], row["path"] = document.get("title", ""), document.get("path", "")
-        self._break_pages(rows)
+            row["page_breaks"] = tuple(row["page_breaks"])
         return rows
 
     def places(self, ids: Iterable[str]) -> dict[str, str]:
         """Title and file name of the document and the headings above each text unit, a line each,
         by id of the text unit."""
-        columns = ("id", "document_id", "heading_path")
-        rows = self.store.where("text_units", "id", list(ids), columns).to_dicts()
-        documents = self._document_rows(row["document_id"] for row in rows)
-        return {row["id"]: _place(documents.get(row["document_id"], {}), row) for row in rows}
-
-    def _break_pages(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Sets ``page_breaks``; only text units over several pages need to be looked up."""
-        over = {r["document_id"] for r in rows if r["page_start"] != r["page_end"]}
-        starts = self.page_starts(over) if over else {}
-        for row in rows:
-            known = starts.get(row["document_id"], [])
-            row["page_breaks"] = tuple(known[row["page_start"] or 0 : row["page_end"] or 0])
+        return {row["id"]: _place(row) for row in unit_rows(self._arrays, dict.fromkeys(ids))}
 
     def page_starts(self, document_ids: Iterable[str]) -> dict[str, list[int]]:
         """Offsets in the text at which the pages of documents begin, by id; ascending."""
@@ -208,9 +175,8 @@ class Snapshot:
         return {row["id"]: list(row["page_starts"] or []) for row in found.to_dicts()}
 
 
-def _place(document: dict[str, Any], row: dict[str, Any]) -> str:
-    stem = PurePosixPath(document.get("path") or "").stem
-    return "\n".join((document.get("title") or "", stem, *(row["heading_path"] or [])))
+def _place(row: dict[str, Any]) -> str:
+    return "\n".join((row["title"], PurePosixPath(row["path"]).stem, *(row["heading_path"] or [])))
 
 
 def heading_of(row: dict[str, Any]) -> str:

@@ -37,6 +37,18 @@ def build_vocabulary(search_texts: pl.DataFrame) -> dict[str, NDArray[Any]]:
     }
 
 
+def vocabulary_of(arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """The arrays of :func:`build_vocabulary`, from the inverted index of the same texts
+    (:func:`graphkb.graph.lookup.token_arrays`), whose hashes are those with their bytes turned."""
+    hashes = arrays["token_hashes"].byteswap()
+    order = np.argsort(hashes, kind="stable")
+    return {
+        "vocabulary_hash": hashes[order],
+        "vocabulary_df": np.diff(arrays["token_indptr"]).astype(np.int32)[order],
+        "vocabulary_units": np.array([len(arrays["unit_lengths"])], np.int64),
+    }
+
+
 class Vocabulary:
     """Document frequencies, looked up in memory-mapped arrays."""
 

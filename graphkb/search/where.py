@@ -27,6 +27,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from graphkb.arguments import as_text
 from graphkb.errors import UsageError
 from graphkb.search.values import COMPARE, Scalar, compares, equal, like_pattern, text_of
 
@@ -117,7 +118,7 @@ def parse_filter(text: str) -> Filter:
     >>> parse_filter("category = 'refund'").holds(lambda key: ["refund"])
     True
     """
-    if len(text) > MAX_LENGTH:
+    if len(as_text("where", text)) > MAX_LENGTH:
         raise UsageError(f"filter: {len(text)} characters; use at most {MAX_LENGTH}")
     return _Parser(text).whole()
 

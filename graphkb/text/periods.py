@@ -10,14 +10,13 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from graphkb.text.han_years import fold_years
 from graphkb.text.names import fold
 
 _YEAR = r"(?:1[89]\d\d|20\d\d)"
 _MONTH_NAMES = (
     "january|february|march|april|may|june|july|august|september|october|november|december"
 )
-_HAN_YEAR = re.compile(r"[一二][〇零○一二三四五六七八九]{3}(?=年)")
-_HAN_DIGITS = str.maketrans("〇零○一二三四五六七八九", "000123456789")
 # A year that can be nothing else: 2022年, in 2022, FY2022, annual report 2022, Q1 2022.
 _SURE_YEAR = re.compile(
     rf"(?<!\d)({_YEAR})\s*(?=年|财年|会计年度)"
@@ -106,7 +105,7 @@ def named_periods(text: str) -> Periods:
     >>> found = periods("revenue in Q3 2021"); sorted(found.years), sorted(found.parts)
     ([2021], ['Q3'])
     """
-    folded = _HAN_YEAR.sub(lambda m: m.group().translate(_HAN_DIGITS), fold(text))
+    folded = fold_years(fold(text))
     years = {int(match[1]) for match in _ANY_YEAR.finditer(folded)}
     sure = {int(match[1] or match[2]) for match in _SURE_YEAR.finditer(folded)}
     for match in _FISCAL.finditer(folded):

@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Sequence
 
+from graphkb.explanation import Explanation
 from graphkb.tables import content_hash
 from graphkb.types import Answer, Citation, Hit
 from graphkb.view.wording import EN, Wording, wording
@@ -35,9 +36,37 @@ def place(title: str, heading: str) -> str:
 
 
 def span(at: Citation | Hit, words: Wording = EN) -> str:
-    """Where a quote stands: path, pages where there are any, character span."""
-    page = f"{shown}{words.comma}" if (shown := pages_text(at.page, at.page_end, words)) else ""
+    """Where a quote stands: path, pages or sheet where there are any, character span."""
+    page = f"{shown}{words.comma}" if (shown := within(at, words)) else ""
     return words.span.format(path=at.path, page=page, start=at.char_start, end=at.char_end)
+
+
+def within(at: Citation | Hit | Explanation, words: Wording = EN) -> str:
+    """The part of its file that something is in: sheet and rows of a workbook, else pages; empty
+    where it has neither."""
+    return sheets_text(at.sheets, at.row, at.row_end, words) or pages_text(
+        at.page, at.page_end, words
+    )
+
+
+def sheets_text(
+    sheets: Sequence[str], row: int | None, row_end: int | None, words: Wording = EN
+) -> str:
+    """The sheets, and the rows where they are known; empty where there are none.
+
+    >>> sheets_text(("Q3 2024",), 12, 18), sheets_text(("A", "B"), None, None)
+    ('sheet “Q3 2024”, rows 12–18', 'sheets “A”, “B”')
+    >>> sheets_text((), 7, 7)
+    'row 7'
+    """
+    shown = ""
+    if sheets:
+        names = words.comma.join(words.sheet_name.format(sheet) for sheet in sheets)
+        shown = (words.sheet if len(sheets) == 1 else words.sheets).format(names)
+    if row is None or row_end is None:
+        return shown
+    rows = words.row.format(row) if row == row_end else words.rows.format(row, row_end)
+    return f"{shown}{words.behind_sheet}{rows}" if shown else rows
 
 
 def pages_text(page: int | None, page_end: int | None, words: Wording = EN) -> str:

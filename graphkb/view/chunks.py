@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from graphkb.view.answer import sheets_text
 from graphkb.view.terminal import one_line
 
 _SHOWN = 160
@@ -24,9 +25,10 @@ def unit_lines(
     ['a.md #0  prose  3 tokens  0-9  pages 2-3', '  T', '  Hi there.', '']
     """
     first, last = unit["page_start"], unit["page_end"]
-    page = (
-        "" if first is None else f"  page {first}" if first == last else f"  pages {first}-{last}"
-    )
+    page = sheets_text(unit.get("sheets") or (), unit.get("row"), unit.get("row_end"))
+    if not page and first is not None:
+        page = f"page {first}" if first == last else f"pages {first}-{last}"
+    page = page and f"  {one_line(page)}"
     facts = f"{unit['n_tokens']} tokens  {unit['char_start']}-{unit['char_end']}{page}"
     head = bold(f"{one_line(unit['path'])} #{unit['index']}  {unit['kind']}") + f"  {facts}"
     context = [dim(f"  {one_line(line)}") for line in unit["context"].split("\n") if line]

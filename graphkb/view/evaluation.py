@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from graphkb.evaluate.compare import Change, RunComparison
+from graphkb.evaluate.compare import Change, MethodComparison, RunComparison
 from graphkb.evaluate.misses import Miss
 from graphkb.evaluate.resample import LEAST_PAIRS, Difference, Interval
 from graphkb.evaluate.results import Evaluation
 from graphkb.view.terminal import one_line
+from graphkb.view.wording import noun
 
 # Items of a kind that are named.
 _NAMED = 5
@@ -132,36 +133,62 @@ def _miss(miss: Miss) -> list[str]:
     return lines
 
 
-def run_comparison_lines(found: RunComparison) -> list[str]:
-    """By method: each metric before and after with the paired difference, then the questions won
-    and lost."""
+def run_comparison_lines(found: RunComparison, *, everything: bool = False) -> list[str]:
+    """By method: the questions won and lost, then each metric before and after with the paired
+    difference. What did not change is counted in a line, or shown like the rest where
+    ``everything`` is asked for."""
     left_out = len(found.only_before) + len(found.only_after)
     more = f" ({left_out} in one run only, left out)" if left_out else ""
     lines = [f"{found.before} → {found.after}, {found.n} questions in both{more}"]
+    same = [one for one in found.methods if len(one.same) == len(one.metrics)]
     for method in found.methods:
-        name = (
-            method.after if method.before == method.after else f"{method.before} → {method.after}"
-        )
-        rows = [["metric", "before", "after", "difference", "95 % interval", "p"]]
-        for metric, difference in method.metrics.items():
-            before, after = method.means[metric]
-            interval, p = "–", "–"
-            if difference.is_enough:
-                interval = f"{difference.low:+.3f} to {difference.high:+.3f}"
-                p = f"{difference.p:.3f}"
-            values = [f"{before:.3f}", f"{after:.3f}", f"{difference.mean:+.3f}"]
-            rows.append([metric, *values, interval, p])
-        lines += ["", f"{name}:", *aligned(rows).split("\n")]
-        for what, changes in (("won", method.won), ("lost", method.lost)):
-            if changes:
-                lines.append(f"{what} {len(changes)} questions, by {method.by}:")
-                lines += [f"  {_change(change)}" for change in changes]
+        if everything or method not in same:
+            lines += ["", f"{_method_name(method)}:", *_method_lines(method, everything)]
+    if same and not everything:
+        names = ", ".join(map(_method_name, same))
+        lines += ["", f"unchanged in all {found.n} questions and every metric: {names}"]
     verdict = {
         "worse": "worse: the loss is more than chance explains",
         "not worse": "not worse",
         "too few": f"none: {found.n} questions are {_TOO_FEW}",
     }[found.verdict]
     return [*lines, "", f"verdict on {found.methods[0].after}: {verdict}"]
+
+
+def _method_name(method: MethodComparison) -> str:
+    return method.after if method.before == method.after else f"{method.before} → {method.after}"
+
+
+def _method_lines(method: MethodComparison, everything: bool) -> list[str]:
+    lines = []
+    shown = {"won": method.won, "lost": method.lost}
+    shown |= {"unchanged": method.unchanged} if everything else {}
+    for what, changes in shown.items():
+        if changes:
+            lines.append(f"{what} {_questions(len(changes))}, by {method.by}:")
+            lines += [f"  {_change(change)}" for change in changes]
+    if method.unchanged and not everything:
+        lines.append(f"unchanged {_questions(len(method.unchanged))}, by {method.by}")
+    rows = [["metric", "before", "after", "difference", "95 % interval", "p"]]
+    for metric, difference in method.metrics.items():
+        if metric in method.same and not everything:
+            continue
+        before, after = method.means[metric]
+        interval, p = "–", "–"
+        if difference.is_enough:
+            interval = f"{difference.low:+.3f} to {difference.high:+.3f}"
+            p = f"{difference.p:.3f}"
+        values = [f"{before:.3f}", f"{after:.3f}", f"{difference.mean:+.3f}"]
+        rows.append([metric, *values, interval, p])
+    lines += ["", *aligned(rows).split("\n")]
+    if method.same and not everything:
+        told = ", ".join(f"{name} {method.means[name][1]:.3f}" for name in method.same)
+        lines.append(f"unchanged: {told}")
+    return lines
+
+
+def _questions(n: int) -> str:
+    return f"{n} {noun(n, 'questions')}"
 
 
 def _change(change: Change) -> str:

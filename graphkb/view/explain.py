@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable, Iterator
 
 from graphkb.explanation import Explanation, LegView
-from graphkb.view.answer import STYLE, pages_text, place
+from graphkb.view.answer import STYLE, place, within
 from graphkb.view.terminal import one_line
 from graphkb.view.wording import noun
 
@@ -35,9 +35,8 @@ def explanation_lines(
 
 
 def _where(found: Explanation) -> str:
-    """Path, pages where there are any, text unit."""
-    pages = pages_text(found.page, found.page_end)
-    return ", ".join(filter(None, (found.path, pages, f"text unit {found.text_unit_id}")))
+    """Path, pages or sheet where there are any, text unit."""
+    return ", ".join(filter(None, (found.path, within(found), f"text unit {found.text_unit_id}")))
 
 
 def _sections(found: Explanation) -> tuple[tuple[str, Iterator[str]], ...]:

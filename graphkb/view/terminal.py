@@ -18,12 +18,12 @@ from graphkb.view.answer import (
     answer_body,
     closing_line,
     doubt_lines,
-    pages_text,
     place,
     price_text,
     score_line,
     source_lines,
     sources_title,
+    within,
 )
 from graphkb.view.wording import noun, wording
 
@@ -61,7 +61,7 @@ def one_line(text: str) -> str:
 def hit_lines(hit: Hit, question: str, bold: Mark = plain, dim: Mark = plain) -> list[str]:
     """A hit as its heading line, where it stands, and a snippet round the question's words."""
     where = f"{hit.path}:{hit.char_start}-{hit.char_end}"
-    page = f" · {shown}" if (shown := pages_text(hit.page, hit.page_end)) else ""
+    page = f" · {shown}" if (shown := within(hit)) else ""
     return [
         f"{hit.rank}. {bold(one_line(place(hit.title, hit.heading)))}",
         f"   {dim(f'{one_line(where)}{page} · {score_line(hit)}')}",

@@ -115,15 +115,16 @@ def compaction_lines(done: Compaction) -> list[str]:
 
 
 def finding_lines(findings: Sequence[Finding], everything: bool) -> list[str]:
-    """Problems and what was repaired, a line each; ``everything`` adds what is in order."""
+    """Problems, what was repaired and what comes with advice, a line each; ``everything`` adds
+    what is in order."""
     lines = []
     for finding in findings:
         if finding.problem:
             mark, rest = "problem", f"; do: {finding.advice}" if finding.advice else ""
         elif finding.repaired:
             mark, rest = "repaired", f": {finding.repaired}"
-        elif everything:
-            mark, rest = "ok", ""
+        elif everything or finding.advice:
+            mark, rest = "ok", f"; {finding.advice}" if finding.advice else ""
         else:
             continue
         lines.append(f"{mark:<9}{finding.check:<11}{one_line(finding.where)}: ")

@@ -20,6 +20,12 @@ class Wording:
     span: str
     page: str
     pages: str  # from one to another
+    sheet: str
+    sheets: str
+    sheet_name: str
+    behind_sheet: str
+    row: str  # of a sheet
+    rows: str
     source: str
     unverified: str
     unchecked: str
@@ -47,6 +53,12 @@ EN = Wording(
     span="{path}, {page}chars {start}–{end}",
     page="p. {}",
     pages="pp. {}–{}",
+    sheet="sheet {}",
+    sheets="sheets {}",
+    sheet_name="“{}”",
+    behind_sheet=", ",
+    row="row {}",
+    rows="rows {}–{}",
     source="{place} ({span}): “{quote}”",
     unverified="(unverified) ",
     unchecked="(not checked: other language) ",
@@ -73,6 +85,12 @@ ZH = Wording(
     span="{path}，{page}字符 {start}–{end}",
     page="第 {} 页",
     pages="第 {}–{} 页",
+    sheet="工作表{}",
+    sheets="工作表{}",
+    sheet_name="「{}」",
+    behind_sheet="",
+    row="第 {} 行",
+    rows="第 {}–{} 行",
     source="{place}（{span}）：“{quote}”",
     unverified="（未证实）",
     unchecked="（未核对：语言不同）",

@@ -65,7 +65,15 @@ def test_a_run_is_saved_reported_exported_and_compared(
     compared = run("eval", "--compare", "一", "二")
     assert compared.exit_code == 0, compared.stderr
     assert compared.stdout.startswith("一 → 二, 3 questions in both\n")
-    assert json.loads(run("eval", "--compare", "一", "二", "--json").stdout)["is_worse"] is False
+    data = json.loads(run("eval", "--compare", "一", "二", "--json").stdout)
+    assert data["is_worse"] is False
+    kinds = ("won", "lost", "unchanged")
+    assert all(sum(len(one[kind]) for kind in kinds) == 3 for one in data["methods"])
+    same = run("eval", "--compare", "一", "一")
+    assert "unchanged in all 3 questions and every metric: hybrid, lexical" in same.stdout
+    assert "问" not in same.stdout
+    shown = run("eval", "--compare", "一", "一", "--all").stdout
+    assert "unchanged 3 questions, by ndcg@1:" in shown
 
 
 def test_the_projects_own_questions_are_asked_where_none_are_given(
@@ -249,6 +257,7 @@ def test_questions_are_written_and_measured(run, tmp_path: Path):
         (["--apply", "q"], "--apply goes with --tune or --calibrate"),
         (["--judge", "q"], "--judge goes with --answers"),
         (["--html", "x", "--tune", "q"], "--html does not go with --tune"),
+        (["q", "--all"], "--all goes with --compare"),
         (["--compare", "a", "b", "q"], "--compare reads saved runs and takes no QUESTIONS"),
         ([], "Missing argument 'QUESTIONS'"),
         (["--compare", "a", "b"], "no saved run and no file 'a'"),

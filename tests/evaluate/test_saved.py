@@ -107,6 +107,57 @@ def test_a_sure_loss_is_worse_and_the_questions_are_named():
     assert lines[-1] == "verdict on hybrid: worse: the loss is more than chance explains"
 
 
+def test_what_changed_comes_first_and_the_rest_is_counted():
+    moved = {**GOOD, "0": ["x", "文档 0"], "1": ["x", "y"]}
+    found = compare_runs(SavedRun("甲", evaluation(GOOD)), SavedRun("乙", evaluation(moved)))
+    lines = run_comparison_lines(found)
+    assert lines[2:7] == [
+        "hybrid:",
+        "lost 2 questions, by ndcg@2:",
+        "  1.000 → 0.000  1: 问题<1>",
+        "  1.000 → 0.631  0: 问题<0>",
+        "unchanged 10 questions, by ndcg@2",
+    ]
+    assert not any("→" in line and "2: 问题<2>" in line for line in lines)
+    everything = run_comparison_lines(found, everything=True)
+    assert "unchanged 10 questions, by ndcg@2:" in everything
+    assert "  1.000 → 1.000  2: 问题<2>" in everything
+    kept = found.to_dict()["methods"][0]
+    assert sorted(row["id"] for row in kept["unchanged"]) == sorted(set(GOOD) - {"0", "1"})
+
+
+def test_metrics_and_methods_without_a_change_are_one_line():
+    swapped = {**GOOD, "0": ["x", "文档 0"]}
+    two = evaluation(GOOD)
+    same = replace(two.methods[0], method="lexical")
+    before = replace(two, methods=(*two.methods, same))
+    after = replace(evaluation(swapped), methods=(*evaluation(swapped).methods, same))
+    found = compare_runs(SavedRun("a", before), SavedRun("b", after))
+    assert "recall@2" in found.methods[0].same
+    lines = run_comparison_lines(found)
+    (folded,) = [line for line in lines if line.startswith("unchanged: ")]
+    assert "recall@2 1.000" in folded
+    assert "mrr" not in folded
+    assert "lost 1 question, by ndcg@2:" in lines
+    assert not any(line.startswith("| recall@2 ") for line in lines)
+    assert "unchanged in all 12 questions and every metric: lexical" in lines
+    assert "lexical:" not in lines
+    everything = run_comparison_lines(found, everything=True)
+    assert "lexical:" in everything
+    assert sum(line.startswith("| recall@2 ") for line in everything) == 2
+
+
+def test_what_rounding_makes_is_no_change():
+    one = evaluation(GOOD)
+    result = one.methods[0]
+    first = result.questions[0]
+    nearly = {name: value - 1e-13 for name, value in first.metrics.items()}
+    rounded = replace(result, questions=(replace(first, metrics=nearly), *result.questions[1:]))
+    found = compare_runs(SavedRun("a", one), SavedRun("b", replace(one, methods=(rounded,))))
+    assert found.methods[0].lost == ()
+    assert len(found.methods[0].unchanged) == 12
+
+
 def test_one_lost_question_may_be_chance():
     poorer = {**GOOD, "0": ["x", "文档 0"]}
     found = compare_runs(SavedRun("a", evaluation(GOOD)), SavedRun("b", evaluation(poorer)))

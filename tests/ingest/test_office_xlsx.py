@@ -7,6 +7,7 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import openpyxl
+import polars as pl
 import pytest
 from office_files import changed, read_path, read_saved
 from openpyxl.comments import Comment
@@ -14,6 +15,8 @@ from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
 from graphkb.ingest.readers import xlsx_cells
 from graphkb.ingest.readers.office_numbers import shown_number, shown_text
+from graphkb.stages.documents import _without_unnamed_sheets
+from graphkb.text.sheets import SPREADSHEET, SheetMap, SheetPlace
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 
@@ -301,3 +304,40 @@ def test_every_cell_is_where_openpyxl_finds_it(read):
     book = workbook(*rows)
     found = table(read(book).records[0].text)
     assert found == [["" if cell is None else cell for cell in row] for row in book.active.values]
+
+
+def test_each_line_is_told_the_row_that_it_is_in(read):
+    book = workbook(["Price list", None, None], [], ["Plan", "EUR", "Note"], ["Lite", 19, "yearly"])
+    book.active.append([])
+    book.active.append(["Team", 49, "a | b"])
+    zh = book.create_sheet("三季度")
+    for row in (["区域", "收入", "", "备注"], ["华东", 12, "", "见附注"], ["华北", 15]):
+        zh.append(row)
+    (record,) = read(book).records
+    sheets = SheetMap(record.text, record.page_starts, record.metadata)
+
+    def place(said):
+        at = record.text.index(said)
+        return sheets.place(at, at + len(said))
+
+    assert place("Price list") == SheetPlace(("价格",), 1, 1)
+    assert place("| Plan | EUR") == SheetPlace(("价格",), 3, 3)
+    assert place("Lite") == SheetPlace(("价格",), 4, 4)
+    assert place("Team") == SheetPlace(("价格",), 6, 6)
+    assert place("华东") == SheetPlace(("三季度",), 2, 2)
+    assert place("华北") == SheetPlace(("三季度",), 3, 3)
+    assert place("见附注") == SheetPlace(("三季度",), 2, 2)
+
+
+def test_workbooks_read_before_their_rows_were_kept_are_read_again():
+    rows = [
+        ("old.xlsx", "旧", SPREADSHEET, "{}", None),
+        ("new.xlsx", "New", SPREADSHEET, '{"sheets": ["一"], "sheet_rows": [[]]}', None),
+        ("removed.xlsx", "", SPREADSHEET, "{}", None),
+        ("table.csv", "表", "text/csv", "{}", None),
+        ("rows.csv", "Row", "text/csv", "{}", '{"text": "row"}'),
+        ("a.md", "A", "text/markdown", "{}", None),
+    ]
+    columns = ["path", "title", "media_type", "metadata", "raw_data"]
+    kept = _without_unnamed_sheets(pl.DataFrame(rows, columns, orient="row"))
+    assert kept["path"].to_list() == ["new.xlsx", "removed.xlsx", "rows.csv", "a.md"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from graphkb.text.sheets import SheetMap, SheetPlace
 from tests.ingest.reading import CASES, only, read, refused
 
 PRICES = "套餐;月付(元);说明\n专业版;49;含支持|电话\n基础版;19;\n"
@@ -73,3 +74,27 @@ def test_thousands_of_equal_column_names_are_numbered_without_delay():
     names = ",".join(["id", "text", *["值"] * 20_000])
     record = only(read("a.csv", f"{names}\n1,泵,{','.join(['x'] * 20_000)}\n"))
     assert "值 20000" in (record.raw_data or "")
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        (
+            '套餐,月费\n专业版,49元\n\n"企业\n版",199元\n基础版,19元\n',
+            {"专业版": 2, "企业": 4, "基础版": 5},
+        ),
+        ("Valve,12\nSeal,7\n", {"Valve": 1, "Seal": 2}),
+        ("部件\n阀门\n密封\n", {"阀门": 2, "密封": 3}),
+    ],
+)
+def test_each_line_of_a_whole_table_is_told_its_row(content, rows):
+    record = only(read("a.csv", content, tables="auto"))
+    told = SheetMap(record.text, record.page_starts, record.metadata)
+    for said, row in rows.items():
+        at = record.text.index(said)
+        assert told.place(at, at + len(said)) == SheetPlace((), row, row)
+
+
+def test_rows_that_are_documents_have_none():
+    reading = read("a.csv", "id,text\n1,Valve\n2,Seal\n", tables="auto")
+    assert ["sheet_rows" in record.metadata for record in reading.records] == [False, False]

@@ -450,3 +450,20 @@ def test_questions_of_the_whole_without_reports_are_read_for_by_the_model(
     assert answer.trace[0].detail.startswith("lazy: the question asks about the whole")
     plain = answer_question(snapshot, Ask.plain("这些文档主要讲什么？"))
     assert plain.method == "hybrid"
+
+
+def test_quotes_in_another_language_are_said_to_be_a_guess(tmp_path: Path) -> None:
+    root = tmp_path / "kb"
+    (root / "input").mkdir(parents=True)
+    (root / "input" / "产品.md").write_text(
+        "# KT-200净水器\n\n<PAGE_DIV>\n\nKT-200的滤芯每六个月需要更换一次。\n\n水箱有十二升。\n",
+        "utf-8",
+    )
+    with Project(root, ["report.min_size=100"]) as project:
+        project.index(embed="now")
+        answer = project.query("How often must the filter of the KT-200 be replaced?")
+        same = project.query("KT-200的滤芯多久需要更换一次？")
+    assert "滤芯每六个月需要更换一次" in answer.text
+    assert any("another language" in warning for warning in answer.warnings)
+    assert not any("PAGE_DIV" in citation.quote for citation in answer.citations)
+    assert not any("another language" in warning for warning in same.warnings)

@@ -37,6 +37,17 @@ def test_source_n_is_passage_n_of_the_context(collection: Snapshot) -> None:
         assert shown.startswith(passage.title)
 
 
+@pytest.mark.parametrize("asked", ["What does {} say about Osprey?", "总结一下 {}"])
+def test_sources_of_a_file_that_is_named_are_told_apart(collection: Snapshot, asked: str) -> None:
+    path = local_context(collection, question(ASKED)).passages[-1].path
+    made = composed(collection, asked.format(path))
+    blocks = re.findall(r"\[\d+\]\n<source>\n(.*?)\n</source>", made.prompt.user, re.DOTALL)
+    assert made.passages[0].path == path
+    for shown, passage in zip(blocks, made.passages, strict=True):
+        assert shown.startswith(f"{path} › {passage.title}") == (passage.path == path)
+        assert shown.startswith(passage.title) == (passage.path != path)
+
+
 def test_the_system_message_holds_no_document_and_the_user_message_no_rule(
     collection: Snapshot,
 ) -> None:

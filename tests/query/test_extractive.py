@@ -7,8 +7,10 @@ from query.gathering import make_snapshot
 
 from graphkb.query.answer import answer_question
 from graphkb.query.ask import Ask
+from graphkb.query.extractive import choose_quotes
 from graphkb.query.sentences import sentences_of
 from graphkb.search.snapshot import Snapshot
+from graphkb.types import Passage
 
 CITIES = ("Porto", "Vaasa", "Lund")
 
@@ -136,3 +138,32 @@ def test_a_cell_with_sentences_does_not_part_its_row_or_end_the_table() -> None:
     found = list(sentences_of(table("Firm | Note", rows)))
     assert [row.text for row in found] == [f"| {row} |" for row in rows]
     assert {row.header for row in found} == {("Firm", "Note")}
+
+
+def test_comments_of_pages_are_no_sentences() -> None:
+    text = (
+        "<!-- Media -->\n<!-- Note! 脚注。 -->\n营收<!-- ? -->为3549亿元。\nIt grew <!-- x\ny -->"
+    )
+    assert [(text[s.start : s.end], s.text) for s in sentences_of(text)] == [
+        ("营收<!-- ? -->为3549亿元。", "营收<!-- ? -->为3549亿元。"),
+        ("It grew", "It grew"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [("Which risks do the documents name?", "storms"), ("文档主要提到哪些风险？", "风暴")],
+)
+def test_words_that_are_ignored_choose_no_sentence(
+    tables: Snapshot, question: str, expected: str
+) -> None:
+    text = (
+        "The documents of 2024 are in a cupboard. The risks are storms.\n"
+        "文档主要放在柜子里。风险是风暴。"
+    )
+    passage = Passage("text_unit", text, 1.0, "u", "d", "", "a.md", "", None, 0, len(text))
+    frame = {"documents", "name", "文档", "主要", "提到"}
+    chosen = choose_quotes(tables, question, [passage], 1, frame)
+    assert [expected in quote.text for quote in chosen] == [True]
+    # A question of nothing else is still answered.
+    assert choose_quotes(tables, "documents", [passage], 1, frame)

@@ -77,3 +77,15 @@ def test_what_is_left_out_is_counted(reports: Snapshot, method: str) -> None:
     assert "passages are about other periods and left out" in said
     plain = ask(reports, "恒远科技的营业收入是多少？", method)
     assert all("left out" not in step.detail for step in plain.context.trace)
+
+
+@pytest.mark.parametrize("year", ["二〇二二年", "二零二二年"])
+def test_a_year_in_chinese_numerals_is_that_year(reports: Snapshot, year: str) -> None:
+    answer = ask(reports, f"恒远科技{year}第一季度的营业收入是多少？", "hybrid")
+    assert "12.3亿" in answer.text
+    assert "14.6亿" not in answer.text
+    plain = ask(reports, "恒远科技2022年第一季度的营业收入是多少？", "hybrid")
+    assert answer.context.evidence == plain.context.evidence
+    assert ask(reports, "恒远科技一九九八年的营业收入是多少？", "hybrid").context.evidence == (
+        ask(reports, "恒远科技1998年的营业收入是多少？", "hybrid").context.evidence
+    )

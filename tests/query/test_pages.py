@@ -117,11 +117,73 @@ def test_a_quote_is_cited_with_its_own_page(project: Project, method: str, asked
     for citation in answer.citations:
         pages = page_of(citation.path, citation.quote)
         assert (citation.page, citation.page_end) == pages, citation
+        sheets = [f"表{page}" for page in range(pages[0], pages[1] + 1)]
+        assert list(citation.sheets) == (sheets if citation.path.endswith("xlsx") else [])
         assert answer.to_dict()["citations"][citation.number - 1]["page"] == pages[0]
     shown = answer_text(answer)
     first = page_of(quoted[0].path, quoted[0].quote)[0]
-    word = f"p. {first}, chars" if asked.isascii() else f"第 {first} 页，字符"
+    if quoted[0].path.endswith("xlsx"):
+        word = f"名册.xlsx，工作表「表{first}」第 1 行，字符"
+    else:
+        word = f"p. {first}, chars" if asked.isascii() else f"第 {first} 页，字符"
     assert word in shown
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ("Who is head of North 17?", "sales.xlsx, sheet “Q3 2024”, row 18, chars"),
+        ("华东17区的负责人是谁？", "sales.xlsx，工作表「三季度」第 18 行，字符"),
+    ],
+)
+def test_a_row_far_down_is_cited_with_its_sheet_and_row(
+    workbook: Project, asked: str, shown: str
+) -> None:
+    answer = workbook.query(asked)
+    assert shown in answer_text(answer)
+    assert shown in answer._repr_html_()
+    (cited,) = [one for one in answer.to_dict()["citations"] if "17" in one["quote"]][:1]
+    sheet = "Q3 2024" if asked.isascii() else "三季度"
+    assert (cited["sheets"], cited["row"], cited["row_end"]) == ((sheet,), 18, 18)
+    assert sheet in cited["heading"]
+
+
+def test_a_row_of_a_csv_file_is_cited_with_its_number(workbook: Project) -> None:
+    answer = workbook.query("SKU-017在哪个仓库？")
+    assert "库存.csv，第 18 行，字符" in answer_text(answer)
+    hit = next(hit for hit in workbook.search("SKU-017") if hit.path == "库存.csv")
+    assert hit.page is None
+    assert hit.sheets == ()
+    assert f" · rows {hit.row}–{hit.row_end} · " in hit_lines(hit, "SKU-017")[1]
+    assert hit.row is not None
+    assert hit.row <= 18 <= (hit.row_end or 0)
+
+
+def test_hits_and_explanations_show_the_sheet_and_its_rows(workbook: Project) -> None:
+    hit = workbook.search("华东17区")[0]
+    assert (hit.sheets, hit.row, hit.row_end) == (("三季度",), 14, 19)
+    assert " · sheet “三季度”, rows 14–19 · " in hit_lines(hit, "华东17区")[1]
+    assert "sales.xlsx, sheet “三季度”, rows " in str(workbook.explain("华东17区", "sales.xlsx"))
+
+
+@pytest.fixture(scope="module")
+def workbook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    root = tmp_path_factory.mktemp("sheets")
+    (root / "input").mkdir()
+    book = openpyxl.Workbook()
+    book.active.title = "Q3 2024"
+    zh = book.create_sheet("三季度")
+    book.active.append(["Region", "Revenue", "Head"])
+    zh.append(["区域", "收入", "负责人"])
+    for n in range(1, 31):
+        book.active.append([f"North {n}", 2000 + 7 * n, f"Jones {n}"])
+        zh.append([f"华东{n}区", 3000 + n, f"王{n}"])
+    book.save(root / "input" / "sales.xlsx")
+    lines = ["型号,库存,仓库", *(f"SKU-{n:03},{n},苏州" for n in range(1, 31))]
+    (root / "input" / "库存.csv").write_text("\n".join(lines), "utf8")
+    with Project(root, ["chunks.size=200", "input.tables=auto"]) as project:
+        project.index(embed="off")
+        yield project
 
 
 @pytest.mark.parametrize("path", FACTS)

@@ -52,3 +52,9 @@ def test_chinese_characters_are_never_dropped(name: str) -> None:
 def test_japanese_marks_survive_folding() -> None:
     assert fold("ガ") == "ガ"
     assert fold("が") != fold("か")
+
+
+def test_half_a_character_stays_and_what_stands_around_it_is_folded() -> None:
+    assert fold("臺\udcff灣 Café") == "台\udcff湾 cafe"
+    assert simplify("\ud83d") == "\ud83d"
+    assert name_key("《臺灣\udcff》") == "台湾\udcff"

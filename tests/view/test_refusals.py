@@ -6,8 +6,6 @@ import pytest
 
 from graphkb.ingest.containers import is_container_name
 from graphkb.ingest.readers import READERS
-from graphkb.ingest.readers.archive import read_tar, read_zip
-from graphkb.ingest.readers.eml import read_mail, read_mailbox, read_saved_page
 from graphkb.types import Refused
 from graphkb.view.refusals import refused_lines, unread_lines
 
@@ -68,7 +66,7 @@ def test_the_last_line_counts_files_not_reasons():
 
 
 def test_every_suffix_of_archives_and_mails_is_a_container():
-    packing = {read_zip, read_tar, read_mail, read_mailbox, read_saved_page}
+    packing = {READERS[suffix] for suffix in (".zip", ".tar", ".eml", ".mbox", ".mhtml")}
     for suffix, reader in READERS.items():
         assert is_container_name(f"a{suffix}") == (reader in packing), suffix
 

@@ -49,23 +49,42 @@ def grid_markdown(rows: Sequence[Row], names: Sequence[str] = (), n_header: int 
     in each. One column only becomes lines, not a table. With ``names`` these are the header and
     every row is data.
     """
-    grid = _trimmed(rows)
+    return "\n".join(line for line, _ in grid_lines(rows, names, n_header))
+
+
+def grid_lines(
+    rows: Sequence[Row], names: Sequence[str] = (), n_header: int = 0
+) -> list[tuple[str, int | None]]:
+    """The lines of :func:`grid_markdown`, each with the place in ``rows`` of the row that it
+    shows, of the first where it shows several; None for a line that is no row's."""
+    places, grid = _trimmed(rows)
     if not grid:
-        return ""
+        return []
     if len(grid[0]) == 1:
-        return "\n".join(row[0] or "" for row in grid)
-    titles, grid, remarks = ([], grid, []) if names else _apart(grid)
+        return [(row[0] or "", place) for place, row in zip(places, grid, strict=True)]
+    first, last = (0, len(grid)) if names else _bounds(grid)
+    table = grid[first:last]
     if names:
-        depth, header = 0, [*names[: len(grid[0])]]
+        depth, header = 0, [*names[: len(table[0])]]
     else:
-        told = min(n_header - len(titles), len(grid) - 1, _MOST_TOLD)
-        depth = told if told > 1 else _header_depth(grid)
-        header = [_joined(column) for column in zip(*map(_filled, grid[:depth]), strict=True)]
+        told = min(n_header - len({row[0] for row in grid[:first]}), len(table) - 1, _MOST_TOLD)
+        depth = told if told > 1 else _header_depth(table)
+        header = [_joined(column) for column in zip(*map(_filled, table[:depth]), strict=True)]
         if depth == 1:
-            header = [cell or "" for cell in grid[0]]
-    lines = [_line(header), "|" + "---|" * len(header), *map(_line, grid[depth:])]
-    parts = ["\n".join(titles), "\n".join(lines), "\n".join(remarks)]
-    return "\n\n".join(part for part in parts if part)
+            header = [cell or "" for cell in table[0]]
+    titles: dict[str, int | None] = {}
+    for place, row in zip(places[:first], grid[:first], strict=True):
+        titles.setdefault(row[0] or "", place)
+    lines: list[tuple[str, int | None]] = [
+        (_line(header), places[first] if depth else None),
+        ("|" + "---|" * len(header), None),
+    ]
+    body = zip(places[first + depth : last], table[depth:], strict=True)
+    lines += [(_line(row), place) for place, row in body]
+    remarks = [(row[0] or "", at) for at, row in zip(places[last:], grid[last:], strict=True)]
+    above = [*titles.items(), *[("", None)] * bool(titles)]
+    below = [*[("", None)] * bool(remarks), *remarks]
+    return [*above, *lines, *below]
 
 
 def _line(row: Row) -> str:
@@ -73,24 +92,21 @@ def _line(row: Row) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _trimmed(rows: Sequence[Row]) -> list[list[str | None]]:
-    """Rows that hold text, padded, without empty columns at the right."""
-    kept = [list(row) for row in rows if any(row)]
-    width = max((at + 1 for row in kept for at, cell in enumerate(row) if cell), default=0)
-    return [(row + [""] * width)[:width] for row in kept]
+def _trimmed(rows: Sequence[Row]) -> tuple[list[int], list[list[str | None]]]:
+    """Rows that hold text, padded, without empty columns at the right, and their places."""
+    kept = [(place, list(row)) for place, row in enumerate(rows) if any(row)]
+    width = max((at + 1 for _, row in kept for at, cell in enumerate(row) if cell), default=0)
+    return [place for place, _ in kept], [(row + [""] * width)[:width] for _, row in kept]
 
 
-def _apart(
-    grid: list[list[str | None]],
-) -> tuple[list[str], list[list[str | None]], list[str]]:
-    """Titles above, the table, remarks below it."""
+def _bounds(grid: list[list[str | None]]) -> tuple[int, int]:
+    """Where the table begins and ends: titles stand above it, remarks below."""
     first, last = 0, len(grid)
     while first < last - 2 and _is_title(grid[first], grid[first + 1 : first + 3]):
         first += 1
     while last - first > 2 and _is_merged(grid[last - 1]):
         last -= 1
-    titles = list(dict.fromkeys(row[0] or "" for row in grid[:first]))
-    return titles, grid[first:last], [row[0] or "" for row in grid[last:]]
+    return first, last
 
 
 def _is_merged(row: Row) -> bool:

@@ -101,11 +101,6 @@ def _is_part(name: str) -> bool:
     return _part_name(name).startswith(_PART_FOLDERS)
 
 
-def is_office_name(suffix: str) -> bool:
-    """True for the suffixes of Office documents, old and new, which other formats borrow."""
-    return re.fullmatch(r"\.(?:doc|dot|xls|xlt|ppt|pps|pot)[xmb]?", suffix) is not None
-
-
 @dataclass(frozen=True)
 class Relationship:
     """A link from a part: what it is to the part (last word of its type) and the part's name."""

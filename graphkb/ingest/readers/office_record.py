@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphkb.ingest.decode import clean_text
@@ -30,13 +30,14 @@ def office_reading(
     page_starts: Sequence[int] = (),
     refused: Sequence[Refused] = (),
     pictures: Pictures | None = None,
+    told: Mapping[str, Any] | None = None,
 ) -> FileReading:
     """The package's ``text`` as one document, with its properties, its notes and what is to be
-    said of its ``pictures``.
+    said of its ``pictures``. ``told`` is metadata that the reader itself found.
 
     Title: the properties', else ``title``, else the file name.
     """
-    metadata: dict[str, Any] = dict(package.properties)
+    metadata: dict[str, Any] = {**package.properties, **(told or {})}
     if pictures is not None:
         pictures.note()
         if pictures.confidence:

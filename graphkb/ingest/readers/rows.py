@@ -10,9 +10,10 @@ from typing import Any
 
 from graphkb.errors import InputError
 from graphkb.ingest.decode import clean_text
-from graphkb.ingest.readers.grid import grid_markdown
+from graphkb.ingest.readers.grid import grid_lines
 from graphkb.ingest.records import Record, SourceFile, creation_date, is_blank
 from graphkb.settings_input import Fields
+from graphkb.text.sheets import SHEET_ROWS, row_runs
 
 
 def find_key(keys: Iterable[str], wanted: str) -> str | None:
@@ -40,17 +41,29 @@ def missing_text(keys: Iterable[str], fields: Fields, what: str) -> str:
 
 
 def table_record(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], source: SourceFile, media_type: str
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    source: SourceFile,
+    media_type: str,
+    numbers: Sequence[int] | None = None,
 ) -> Record:
     """All rows as one document titled by the file's name: a Markdown table with that header.
 
-    Where only the first column holds anything, its name and its cells are lines.
+    Where only the first column holds anything, its name and its cells are lines. ``numbers`` has
+    the number of each row in the file, from 1; the metadata then says which row each line is.
     """
     cells = [[" ".join(cell.split()) for cell in row] for row in rows]
-    text = grid_markdown(cells, columns)
+    lines = grid_lines(cells, columns)
     if not any(any(row[1:]) for row in cells):
-        text = f"{columns[0]}\n{text}"
-    return Record(own_id=None, title=source.stem, text=text, media_type=media_type)
+        lines = [(columns[0], None), *lines]
+    told = [numbers[at] if numbers and at is not None else 0 for _, at in lines]
+    return Record(
+        own_id=None,
+        title=source.stem,
+        text="\n".join(line for line, _ in lines),
+        media_type=media_type,
+        metadata={} if numbers is None else {SHEET_ROWS: [row_runs(told)]},
+    )
 
 
 def lacks_text(items: Iterable[Any], fields: Fields) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from statistics import mode
+from typing import NamedTuple
 
 from graphkb.errors import InputError
 from graphkb.ingest.decode import decode_bytes
@@ -13,6 +14,15 @@ from graphkb.ingest.readers.rows import find_key, missing_text, row_record, tabl
 from graphkb.ingest.records import FileReading, Record, SourceFile
 from graphkb.settings_input import Input
 from graphkb.types import Refused
+
+
+class _Row(NamedTuple):
+    """A row with the line it starts in and its number among all rows, blank ones too, from 1."""
+
+    line: int
+    number: int
+    cells: list[str]
+
 
 _DELIMITERS = ",\t;|"
 _NOTED_ROWS = 5
@@ -32,18 +42,18 @@ def read_table(source: SourceFile, data: bytes, options: Input) -> FileReading:
     delimiter = _delimiter(lines, source.suffix)
     rows = _rows(lines, delimiter, source, notes)
     header = next(rows, None)
-    columns = _column_names(header[1]) if header else []
+    columns = _column_names(header.cells) if header else []
     text_column = find_key(columns, options.fields.text)
     media_type = "text/tab-separated-values" if delimiter == "\t" else "text/csv"
     if text_column is None and options.tables == "auto" and header is not None:
-        record = _whole_table(header[1], columns, [cells for _, cells in rows], source, media_type)
+        record = _whole_table(header, columns, list(rows), source, media_type)
         return FileReading((record,), (), tuple(notes))
     if text_column is None:
         raise InputError(missing_text(columns, options.fields, "column"))
     records: list[Record] = []
     refused: list[Refused] = []
     ragged: list[str] = []
-    for line, cells in rows:
+    for line, _, cells in rows:
         if len(cells) != len(columns):
             ragged.append(f"line {line} has {len(cells)}")
         row = _row(columns, cells, text_column, delimiter)
@@ -61,18 +71,15 @@ def read_table(source: SourceFile, data: bytes, options: Input) -> FileReading:
 
 
 def _whole_table(
-    first: list[str],
-    columns: list[str],
-    rows: list[list[str]],
-    source: SourceFile,
-    media_type: str,
+    first: _Row, columns: list[str], rows: list[_Row], source: SourceFile, media_type: str
 ) -> Record:
     """The file as one table; a first row that holds numbers other than years is data."""
-    width = max(len(row) for row in [first, *rows])
-    if any(map(is_value, first)):
+    width = max(len(row.cells) for row in [first, *rows])
+    if any(map(is_value, first.cells)):
         rows, columns = [first, *rows], []
     columns = columns + [f"column {place}" for place in range(len(columns) + 1, width + 1)]
-    return table_record(columns, rows, source, media_type)
+    cells, numbers = [row.cells for row in rows], [row.number for row in rows]
+    return table_record(columns, cells, source, media_type, numbers)
 
 
 def _delimiter(lines: list[str], suffix: str) -> str:
@@ -96,10 +103,8 @@ def _ended(lines: list[str]) -> Iterator[str]:
     return (line + "\n" for line in lines)
 
 
-def _rows(
-    lines: list[str], delimiter: str, source: SourceFile, notes: list[str]
-) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not blank with the line each starts in, from 1.
+def _rows(lines: list[str], delimiter: str, source: SourceFile, notes: list[str]) -> Iterator[_Row]:
+    """Rows that are not blank.
 
     A quote that is never closed would swallow the rest of the file: from its line on the rows
     are read without quoting, with a note.
@@ -107,7 +112,7 @@ def _rows(
     csv.field_size_limit(2**31 - 1)
     reader = csv.reader(_ended(lines), delimiter=delimiter)
     start = 1
-    for cells in reader:
+    for number, cells in enumerate(reader, 1):
         at_end = reader.line_num >= len(lines)
         if at_end and reader.line_num > start and _is_open(lines[start - 1 :], delimiter):
             notes.append(
@@ -117,12 +122,13 @@ def _rows(
             rest = csv.reader(
                 _ended(lines[start - 1 :]), delimiter=delimiter, quoting=csv.QUOTE_NONE
             )
-            for row in rest:
+            for further, row in enumerate(rest):
                 if any(cell.strip() for cell in row):
-                    yield start + rest.line_num - 1, row
+                    yield _Row(start + rest.line_num - 1, number + further, row)
             return
         if any(cell.strip() for cell in cells):
-            yield start, [cell[:-1] if at_end and cell.endswith("\n") else cell for cell in cells]
+            cells = [cell[:-1] if at_end and cell.endswith("\n") else cell for cell in cells]
+            yield _Row(start, number, cells)
         start = reader.line_num + 1
 
 

@@ -14,9 +14,9 @@ from graphkb.ingest.readers.xlsx_cells import Sheet, Workbook
 from graphkb.ingest.readers.xlsx_tables import sheet_blocks
 from graphkb.ingest.records import FileReading, SourceFile
 from graphkb.settings_input import Input
+from graphkb.text.sheets import SHEET_ROWS, SHEETS, SPREADSHEET, row_runs
 from graphkb.types import Refused
 
-MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _THREADED = "[Threaded comment]"
 
 
@@ -26,16 +26,18 @@ def read_xlsx(source: SourceFile, data: bytes, options: Input) -> FileReading:
     Cells are as shown: cached values of formulas in their number formats; a formula never
     calculated stands as its text. Title: the properties', else the file name. Hidden sheets are
     kept and named in a note; a sheet that cannot be read, or the rest of one that is too large,
-    is refused by name and the others are kept.
+    is refused by name and the others are kept. The metadata says which row each line is.
     """
     package = OfficePackage(data)
     workbook = Workbook(package)
     text = ""
     starts: list[int] = []
+    rows: list[list[list[int]]] = []
     refused: list[Refused] = []
     hidden: list[str] = []
     for sheet in workbook.sheets:
         starts.append(len(text))
+        rows.append([])
         where = f"{source.path}:{sheet.name}"
         try:
             cells = workbook.cells(sheet)
@@ -45,16 +47,22 @@ def read_xlsx(source: SourceFile, data: bytes, options: Input) -> FileReading:
         if cells.cut_at:
             reason = f"rows from {cells.cut_at:,} on are left out: more than {cells.most:,} cells"
             refused.append(Refused(where, f"{reason}; split the sheet"))
-        blocks = [*sheet_blocks(cells), *_drawn(package, sheet), *_comments(package, sheet)]
-        if blocks:
-            text += clean_text("\n\n".join([f"# {sheet.name}", *blocks]))[0] + "\n\n"
+        tables = list(sheet_blocks(cells))
+        beside = [*_drawn(package, sheet), *_comments(package, sheet)]
+        if tables or beside:
+            blocks = [f"# {sheet.name}", *(table.text for table in tables), *beside]
+            text += clean_text("\n\n".join(blocks))[0] + "\n\n"
+            rows[-1] = row_runs([0, *(row for table in tables for row in (0, *table.rows))])
             if sheet.is_hidden:
                 hidden.append(sheet.name)
     if refused and not text:
         return FileReading((), tuple(refused))
     if hidden:
         package.notes.append(f"hidden sheets are read too: {', '.join(hidden)}")
-    return office_reading(source, package, text, MEDIA_TYPE, page_starts=starts, refused=refused)
+    told = {SHEETS: [sheet.name for sheet in workbook.sheets], SHEET_ROWS: rows}
+    return office_reading(
+        source, package, text, SPREADSHEET, page_starts=starts, refused=refused, told=told
+    )
 
 
 def _drawn(package: OfficePackage, sheet: Sheet) -> Iterator[str]:

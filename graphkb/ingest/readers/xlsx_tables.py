@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graphkb.ingest.readers.grid import Row, cell_text, grid_markdown
+from graphkb.ingest.readers.grid import Row, cell_text, grid_lines
 from graphkb.ingest.readers.xlsx_cells import Cells
 from graphkb.text.table_rows import is_number
 
@@ -31,20 +31,33 @@ class Region:
         return [[line.get(column, "") for column in columns] for line in self.lines.values()]
 
 
-def sheet_blocks(cells: Cells) -> Iterator[str]:
+@dataclass(frozen=True)
+class SheetBlock:
+    """A Markdown block of a sheet; ``rows`` has the sheet's row of each line, from 1, or 0 for
+    a line that is no row's."""
+
+    text: str
+    rows: tuple[int, ...]
+
+
+def sheet_blocks(cells: Cells) -> Iterator[SheetBlock]:
     """One Markdown block a table or remark, from the top, then from the left.
 
     Blank rows and blank columns part tables. Rows after a blank row that go on with numbers
     under a table's columns belong to that table. A first row of nothing but numbers is no
     header: the columns are then named by their letters.
     """
-    lines = _unmerged(cells)
-    for region in _continued(_regions(lines, 0)):
+    for region in _continued(_regions(_unmerged(cells), 0)):
         grid = region.grid()
         names = [_letter(region.first + at) for at in range(len(grid[0]))]
-        block = grid_markdown(grid, names if _has_no_header(grid) else ())
-        if block:
-            yield block
+        lines = grid_lines(grid, names if _has_no_header(grid) else ())
+        if not lines:
+            continue
+        rows = list(region.lines)
+        yield SheetBlock(
+            "\n".join(line for line, _ in lines),
+            tuple(0 if place is None else rows[place] for _, place in lines),
+        )
 
 
 def _unmerged(cells: Cells) -> Lines:

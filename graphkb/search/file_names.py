@@ -1,0 +1,160 @@
+"""The files that a question names, and the question without their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from graphkb.text.language import HAN
+from graphkb.text.names import fold
+
+# No more of a question is looked through.
+_LONGEST_QUESTION, _LONGEST_NAME = 400, 120
+_SUFFIX = re.compile(r"(?<=[^\s.])\.[A-Za-z0-9]{1,8}(?![A-Za-z0-9_]|[.\-/][A-Za-z0-9])")
+_WORD_START = re.compile(rf"(?<![A-Za-z0-9_.\-/])(?=[A-Za-z0-9])|(?=[{HAN}])")
+_WORD_END = re.compile(
+    rf"(?<=[A-Za-z0-9])(?![A-Za-z0-9_]|[.\-/][A-Za-z0-9])|(?<=[{HAN}])|(?<=[)）])"
+)
+# Words beside a name that say that a file is meant: the file pumps, 《手册》, 附件手册.
+_FILE_BEFORE = re.compile(
+    r"(?:\b(?:files?|documents?|attachment|workbook|spreadsheet)\s+(?:called\s+|named\s+)?"
+    r"|(?:文件|文档|附件|工作簿|表格)\s*(?:名为|叫)?)[“\"'‘「《]?\Z",
+    re.IGNORECASE,
+)
+_FILE_BEHIND = re.compile(
+    r"[”\"'’」》]?(?:\s*(?:这个|这份|这)?(?:文件|文档|附件|工作簿)"
+    r"|\s+(?:file|document|attachment|workbook|spreadsheet)\b)",
+    re.IGNORECASE,
+)
+_TITLED = re.compile(r"《\Z"), re.compile("》")
+_SIGNS = (
+    _SUFFIX,
+    re.compile("《"),
+    re.compile(r"\b(?:files?|documents?|attachment|workbook|spreadsheet)\b", re.IGNORECASE),
+    re.compile("文件|文档|附件|工作簿|表格"),
+)
+# A stem that is no word of a text: of three parts or more, or with a number and six characters.
+_DISTINCTIVE = re.compile(
+    rf"(?=.{{6,}}\Z)(?=.*\d)(?=.*[a-z{HAN}]).*|[^\W_]+(?:[_\-][^\W_]+){{2,}}", re.DOTALL
+)
+# What goes with a name when it is taken out: in the file X, 《X》这份文件.
+_WITH_NAME = re.compile(
+    r"(?:\b(?:according to|in|of|from|by)\s+)?(?:\bthe\s+)?"
+    r"(?:\b(?:files?|documents?|attachment|workbook|spreadsheet)\s+(?:called\s+|named\s+)?)?"
+    r"(?:根据|按照|依据)?(?:(?:文件|文档|附件|工作簿|表格)\s*(?:名为|叫)?)?"
+    r"[“\"'‘「《]?\0[”\"'’」》]?"
+    r"(?:\s+(?:file|document|attachment|workbook|spreadsheet)\b"
+    r"|\s*(?:这个|这份|这)?(?:文件|文档|附件|工作簿))?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class NamedFiles:
+    """``names`` as they are written in the question, the documents that have them, and the
+    ``rest`` of the question, which may be empty. Not ``sure`` are names without a suffix, which
+    may mean something else."""
+
+    names: tuple[str, ...]
+    document_ids: frozenset[str]
+    rest: str
+    sure: bool = True
+
+
+def may_name_a_file(question: str) -> bool:
+    """Whether a question looks as if it named a file: by a suffix, or a word such as file, or a
+    title in brackets beside it. Distinctive stems may be named without."""
+    return any(sign.search(question) for sign in _SIGNS)
+
+
+class FileNames:
+    """The names of all files of a version, folded."""
+
+    def __init__(self, paths: Iterable[tuple[str, str]]) -> None:
+        """``paths`` are (document id, path); several documents may share one."""
+        self._ids: dict[str, list[str]] = {}
+        for document_id, path in paths:
+            self._ids.setdefault(path, []).append(document_id)
+        self._paths = list(self._ids)
+        # One by one this would take seconds for a hundred thousand.
+        folded = fold("\n".join(self._paths)).split("\n")
+        if len(folded) != len(self._paths):
+            folded = [fold(path) for path in self._paths]
+        self._folded = folded
+        self._names: dict[str, list[int]] = {}
+        self._stems: dict[str, list[int]] = {}
+        for place, path in enumerate(folded):
+            name = path.rpartition("/")[2]
+            self._names.setdefault(name, []).append(place)
+            self._stems.setdefault(name.rpartition(".")[0] or name, []).append(place)
+
+    def _of(self, places: Iterable[int]) -> set[str]:
+        return {one for place in places for one in self._ids[self._paths[place]]}
+
+    def _with_name(self, written: str) -> set[str]:
+        """Documents whose path is, or ends with, what is written."""
+        places = self._names.get(written.rpartition("/")[2], ())
+        if "/" in written:
+            places = [p for p in places if f"/{self._folded[p]}".endswith(f"/{written}")]
+        return self._of(places)
+
+    def _with_stem(self, written: str) -> set[str]:
+        """The documents of the one file with this stem: of README.md in twenty folders it tells
+        nothing."""
+        places = self._stems.get(written, ())
+        return self._of(places) if len(places) == 1 else set()
+
+    def named_in(self, question: str) -> NamedFiles | None:
+        """The files that a question names, or None: by file name or path, or by a stem that can
+        be nothing else, or beside which it says that a file is meant."""
+        head = question[:_LONGEST_QUESTION]
+        if len(folded := fold(head)) != len(head):
+            return None
+        spans: dict[tuple[int, int], set[str]] = {}
+        for start, end, ids in (*self._whole_names(folded), *self._stems_in(head, folded)):
+            if not any(start < b and a < end for a, b in spans):
+                spans[start, end] = ids
+        if not spans:
+            return None
+        places = sorted(spans)
+        rest, at = [], 0
+        for start, end in places:
+            rest.append(head[at:start])
+            at = end
+        left = _WITH_NAME.sub(" ", "\0".join([*rest, question[at:]]))
+        return NamedFiles(
+            tuple(head[start:end] for start, end in places),
+            frozenset().union(*spans.values()),
+            " ".join(left.split()),
+            sure=any(_SUFFIX.search(head, *span) for span in places),
+        )
+
+    def _whole_names(self, folded: str) -> Iterator[tuple[int, int, set[str]]]:
+        """Names with their suffix, each the longest that ends there."""
+        for match in _SUFFIX.finditer(folded):
+            end = match.end()
+            for start in range(max(0, end - _LONGEST_NAME), match.start()):
+                if _WORD_START.match(folded, start) and (ids := self._with_name(folded[start:end])):
+                    yield start, end, ids
+                    break
+
+    def _stems_in(self, question: str, folded: str) -> Iterator[tuple[int, int, set[str]]]:
+        """Stems, the longest first."""
+        starts = [match.start() for match in _WORD_START.finditer(folded)]
+        ends = [match.end() for match in _WORD_END.finditer(folded)]
+        found = [
+            (start, end, ids)
+            for start in starts
+            for end in ends
+            if 1 < end - start <= _LONGEST_NAME and (ids := self._with_stem(folded[start:end]))
+        ]
+        for start, end, ids in sorted(found, key=lambda one: (one[0] - one[1], one[0])):
+            before, behind = question[:start], question[end:]
+            if (
+                _DISTINCTIVE.fullmatch(folded, start, end)
+                or (_TITLED[0].search(before) and _TITLED[1].match(behind))
+                or _FILE_BEFORE.search(before)
+                or _FILE_BEHIND.match(behind)
+            ):
+                yield start, end, ids
