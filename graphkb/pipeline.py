@@ -19,7 +19,7 @@ from typing import Any, Literal
 import polars as pl
 
 from graphkb import __version__
-from graphkb.errors import InputError, StoreError
+from graphkb.errors import SettingsError, StoreError
 from graphkb.ingest.kept import forget_readings
 from graphkb.ingest.sizes import unit_sizes
 from graphkb.llm.model import make_model
@@ -34,6 +34,7 @@ from graphkb.stages.extraction import (
 from graphkb.stages.graph import (
     build_graph,
     find_communities,
+    graph_is_damaged,
     mine_terms,
     tokenize_units,
 )
@@ -169,7 +170,7 @@ def plan(settings: Settings) -> list[Stage]:
             ("search_texts",),
             ("text",),
             tokenize_units,
-            revision=2,
+            revision=3,
             also=lambda work: ("stemming",) if work.settings.text.stemming else (),
         ),
         Stage(
@@ -183,11 +184,21 @@ def plan(settings: Settings) -> list[Stage]:
         ),
         Stage(
             "build_graph",
-            ("entities", "mentions", "relationships", "text_units", "search_texts", "nodes"),
+            (
+                "entities",
+                "mentions",
+                "relationships",
+                "text_units",
+                "search_texts",
+                "nodes",
+                "documents",
+                "covariates",
+            ),
             (),
             ("text",),
             build_graph,
-            revision=3,
+            revision=4,
+            unfinished=graph_is_damaged,
         ),
     ]
 
@@ -198,8 +209,8 @@ def run_index(
     *,
     progress: Progress = no_progress,
     rebuild: bool = False,
-    removals: pl.DataFrame | None = None,
-    decisions: pl.DataFrame | None = None,
+    removals: Callable[[Store], pl.DataFrame] | None = None,
+    decisions: Callable[[Store], pl.DataFrame] | None = None,
     on_plan: Callable[[str], None] = lambda line: None,
     on_commit: Callable[[IndexResult], None] = lambda result: None,
 ) -> IndexResult:
@@ -207,11 +218,12 @@ def run_index(
 
     Commits once when the lexical and graph legs are searchable and again when the vectors are
     complete (``embed.when``); ``on_commit`` is called after each. With ``rebuild`` nothing of
-    the last version is reused but cached vectors. ``removals`` replaces the table of documents
-    that are left out though their files are there, ``decisions`` that of what the user says
-    about entities. ``on_plan`` is told, before anything is
-    done, when changed settings make stages run again. Raises InputError when there is nothing to
-    index, LockedError when another run is active, StoreError when the output cannot be written.
+    the last version is reused but cached vectors. ``removals`` makes of the last version the new
+    table of documents that are left out though their files are there, ``decisions`` that of what
+    the user says about entities, while no other writer can change them; what they raise comes
+    before anything is done. ``on_plan`` is told, before anything is done, when changed settings
+    make stages run again. Raises InputError when there is nothing to index, LockedError when
+    another run is active, StoreError when the output cannot be written.
     """
     output = _output_folder(root)
     with ExitStack() as stack:
@@ -220,6 +232,10 @@ def run_index(
         # A rebuild never writes into tables it cannot trust: it gets a folder of its own.
         folder = last.folder if last else new_folder(output)
         store = Store(output, last.tables if last else {}, folder)
+        # While the lock is held.
+        stack.callback(store.settle)
+        changes = {"removals": removals, "decisions": decisions}
+        said = {name: change(store) if change else None for name, change in changes.items()}
         work = Work(root, settings, store, progress, read_dictionary(root, settings))
         if any(uses_model(settings, part) for part in MODEL_PARTS):
             work.model = make_model(root, settings.llm)
@@ -233,7 +249,6 @@ def run_index(
         line = settings_line(last, settings, due_stages(last, stages, work))
         if line:
             on_plan(line)
-        said = {"removals": removals, "decisions": decisions}
         for name, table in said.items():
             if table is None and rebuild:
                 table = _said_before_rebuild(output, name)
@@ -407,14 +422,17 @@ def _languages(work: Work) -> dict[str, int]:
 
 
 def read_dictionary(root: Path, settings: Settings) -> tuple[str, ...]:
-    """The user's own words, sorted and distinct. Raises InputError when the file is unreadable."""
+    """The user's own words, sorted and distinct. Raises SettingsError when the file is
+    unreadable."""
     given = settings.text.dictionary
     if isinstance(given, str):
         path = root / given
         try:
             given = dictionary_words(path.read_text("utf-8-sig"))
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: text.dictionary cannot be read as UTF-8 ({error})") from None
+            raise SettingsError(
+                f"{path}: text.dictionary cannot be read as UTF-8 ({error})"
+            ) from None
     return tuple(sorted({word.strip() for word in given if word.strip()}))
 
 

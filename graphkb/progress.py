@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from typing import Protocol
 
 import click
 
+from graphkb.llm.in_flight import IN_FLIGHT, Waiting
+
 _SECONDS_BETWEEN_LINES = 30.0
+# How often in that time it is looked whether anything was said.
+_LOOKS = 10
+# A call that takes no longer is not named beside its bar.
+_SECONDS_UNSAID = 3.0
 
 
 class ProgressDisplay(Protocol):
@@ -28,20 +35,26 @@ def shown_progress() -> Iterator[ProgressDisplay]:
     """A bar with counts and rates when stderr is a terminal, plain lines otherwise."""
     if not sys.stderr.isatty():
         lines = ProgressLines()
-        yield lines
-        lines.close()
+        try:
+            yield lines
+            lines.close()
+        finally:
+            lines.end()
         return
     with _bars() as display:
         yield display
 
 
 class ProgressLines:
-    """A line at a stage's start and end, and every half minute in between."""
+    """A line at a stage's start and end, and every half minute in between, also while nothing
+    is done: then with what the model is asked."""
 
     def __init__(self) -> None:
         self._stage = self._ended = ""
-        self._done = self._total = 0
+        self._done = self._total = self._lines = 0
         self._started = self._said = 0.0
+        self._over = threading.Event()
+        self._watch: threading.Thread | None = None
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         if stage == self._ended and done >= total:
@@ -51,6 +64,7 @@ class ProgressLines:
             self.close()
             self._stage, self._started, self._said = stage, now, now
             self.note(f"{stage} …")
+            self._start_watch()
         self._done, self._total = done, total
         if total and done >= total:
             self.close()
@@ -59,7 +73,33 @@ class ProgressLines:
             self.note(f"{stage}: {_count(done, total)} ({_rate(done, now - self._started)})")
 
     def note(self, text: str) -> None:
+        self._lines += 1
         click.echo(text, err=True)
+
+    def _start_watch(self) -> None:
+        if self._watch is None:
+            self._watch = threading.Thread(target=self._watched, daemon=True)
+            self._watch.start()
+
+    def _watched(self) -> None:
+        said = quiet = 0
+        while not self._over.wait(_SECONDS_BETWEEN_LINES / _LOOKS):
+            quiet = quiet + 1 if said == self._lines else 0
+            if quiet >= _LOOKS and self._stage:
+                self.still()
+                quiet = 0
+            said = self._lines
+
+    def still(self) -> None:
+        """A line that says how long the running stage takes, and what the model is asked."""
+        stage, seconds = self._stage, time.monotonic() - self._started
+        count = f"{_count(self._done, self._total)}, " if self._total else ""
+        asked = f"; {_asked(waiting)}" if (waiting := IN_FLIGHT.oldest()) else ""
+        self.note(f"{stage}: {count}{_duration(seconds)} so far{asked}")
+
+    def end(self) -> None:
+        """Nothing is shown from now on."""
+        self._over.set()
 
     def close(self) -> None:
         """The end line of the running stage."""
@@ -75,6 +115,24 @@ def _count(done: int, total: int) -> str:
     return f"{done}/{total}" if total and done < total else str(done)
 
 
+def _duration(seconds: float) -> str:
+    """
+    >>> _duration(42.4), _duration(131), _duration(7261)
+    ('42 s', '2 min 11 s', '2 h 1 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _asked(waiting: Waiting) -> str:
+    """What the model is asked, and for how long."""
+    others = f" and {waiting.n - 1} more" if waiting.n > 1 else ""
+    return f"the model has been on “{waiting.about}”{others} for {_duration(waiting.seconds)}"
+
+
 def _rate(done: int, seconds: float) -> str:
     return f"{done / seconds:.0f}/s" if seconds > 0 else "-/s"
 
@@ -85,11 +143,27 @@ def _bars() -> Iterator[ProgressDisplay]:
     from rich.progress import (
         BarColumn,
         Progress,
+        ProgressColumn,
+        Task,
         TaskID,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
+    from rich.text import Text
+
+    class AskedColumn(ProgressColumn):
+        """What the model is asked, beside the stage that runs."""
+
+        # Rich keeps what a column showed for a while; the seconds go on.
+        max_refresh = 0.5
+
+        def render(self, task: Task) -> Text:
+            waiting = IN_FLIGHT.oldest()
+            if task.finished or waiting is None or waiting.seconds < _SECONDS_UNSAID:
+                return Text("")
+            return Text(f"{_duration(waiting.seconds)}: {waiting.about}", style="dim")
 
     bars = Progress(
         TextColumn("{task.description}"),
@@ -97,6 +171,7 @@ def _bars() -> Iterator[ProgressDisplay]:
         TextColumn("{task.fields[work]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
+        AskedColumn(table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
         console=Console(stderr=True),
     )
 

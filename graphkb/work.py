@@ -57,6 +57,7 @@ class Work:
     model: Model | None = None
     incomplete: list[str] = field(default_factory=list)
     tokens: dict[str, str] = field(default_factory=dict)
+    communities: tuple[tuple[pl.DataFrame, ...], dict[str, pl.DataFrame]] | None = None
 
     def remember(self, notes: Mapping[str, Any]) -> None:
         """What the last run said of files that it did not read, from its manifest's notes."""
@@ -104,9 +105,11 @@ class Work:
             self.before.setdefault(name, old)
             frame = TABLES[name].conform(_numbered(name, frame, old))
             # Where a model is asked, its latency is the time for what is not needed before.
-            if self.store.write(name, frame, old=old, later=self.model is not None):
+            later = self.model is not None
+            if self.store.write(name, frame, old=old, later=later, conformed=True):
                 self.changed.add(name)
             self.loaded[name] = frame
+        self.store.write_behind()
 
     def put_off(self) -> Iterator[None]:
         """Write the tables whose writing was put off, one by one."""

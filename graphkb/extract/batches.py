@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -54,11 +54,13 @@ def ask_batches(
     prompt_of: Callable[[list[int]], Prompt],
     parse: Parse[dict[int, T]],
     on_progress: Callable[[int, int], None],
+    meanwhile: Iterable[object] = (),
 ) -> Answers[T]:
     """One call a batch. ``parse`` gives answers by number within the batch, from 1.
 
     What is too much for the model is asked again in halves. ``on_progress`` is told how many
-    places of how many are done with. Raises ModelUnusableError.
+    places of how many are done with; ``meanwhile`` is other work, in steps, for the time in which
+    replies are awaited. Raises ModelUnusableError.
     """
     answers: Answers[T] = Answers()
     done, total = 0, sum(map(len, batches))
@@ -70,7 +72,8 @@ def ask_batches(
             done += len(here[number])
             on_progress(done, total)
 
-        outcomes = model.ask_many([prompt_of(batch) for batch in batches], parse, on_reply)
+        prompts = (prompt_of(batch) for batch in here)
+        outcomes = model.ask_many(prompts, parse, on_reply, meanwhile=meanwhile)
         batches = []
         for batch, outcome in zip(here, outcomes, strict=True):
             for number, value in _values(outcome, parse).items():

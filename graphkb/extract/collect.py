@@ -13,8 +13,9 @@ from graphkb.extract.statements import (
     join_statements,
     select_statements,
     sentences_of,
-    within,
 )
+from graphkb.text.encoding import prepare_for
+from graphkb.text.tokens import are_within
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,10 @@ Shorten = Callable[[Sequence[Collected], int], Sequence[str]]
 
 def select_descriptions(collected: Sequence[Collected], max_tokens: int) -> list[str]:
     """The sentences that cover most of the facts: a :data:`Shorten` without a model."""
-    texts = []
-    for one in collected:
-        sentences = distinct_statements(sentences_of(one.statements))
-        texts.append(join_statements([s.text for s in select_statements(sentences, max_tokens)]))
-    return texts
+    several = [distinct_statements(sentences_of(one.statements)) for one in collected]
+    prepare_for(sentence.text for sentences in several for sentence in sentences)
+    chosen = [select_statements(sentences, max_tokens) for sentences in several]
+    return [join_statements([sentence.text for sentence in said]) for said in chosen]
 
 
 def describe_by_evidence(
@@ -139,13 +139,19 @@ def _described(
     texts: dict[str, str] = dict(
         grouped.filter(simple).select("id", pl.col("statement").list.first()).iter_rows()
     )
-    long: dict[str, list[Statement]] = {}
+    several: dict[str, list[Statement]] = {}
     for owner, said in grouped.filter(~simple).select("id", "statement").iter_rows():
         distinct = distinct_statements([Statement(text) for text in said])
         texts[owner] = join_statements([statement.text for statement in distinct])
         # Hardly a token is shorter than two bytes: only longer texts need counting.
-        if len(texts[owner].encode()) > 2 * max_tokens and not within(texts[owner], max_tokens):
-            long[owner] = distinct
+        if len(texts[owner].encode()) > 2 * max_tokens:
+            several[owner] = distinct
+    short = are_within([texts[owner] for owner in several], max_tokens)
+    long = {
+        owner: distinct
+        for (owner, distinct), fits in zip(several.items(), short, strict=True)
+        if not fits
+    }
     if long:
         named = _named(grouped.filter(pl.col("id").is_in(list(long))), own, mention_evidence)
         collected = [

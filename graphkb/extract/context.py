@@ -7,6 +7,8 @@ import re
 SEPARATOR = " › "
 _DISAMBIGUATION = re.compile(r"\s*[(（]([^()（）]*)[)）]\s*\Z")
 _COPY_NUMBER = re.compile(r"\s*[(（]\d{1,3}[)）]\s*\Z")
+# What a context has that holds more than one bare name.
+_MORE_THAN_A_NAME = re.compile(r"[(（›\n]|, ")
 _NUMBERING = re.compile(
     r"\A\s*(?:#+\s*|第[一二三四五六七八九十百\d]+[章节篇部分条]+[、.：:\s]*"
     r"|[（(][一二三四五六七八九十\d]{1,3}[）)][、.\s]*|[一二三四五六七八九十]{1,3}、\s*"
@@ -37,6 +39,9 @@ def title_names(context: str) -> list[str]:
     >>> title_names("McRae, Arkansas"), title_names("苹果（公司）")
     (['McRae, Arkansas', 'McRae'], ['苹果（公司）', '苹果'])
     """
+    if not _MORE_THAN_A_NAME.search(context):
+        name = context.strip()
+        return [name] if name else []
     above = parts(context)
     if not above:
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from graphkb.text.sentences import sentence_spans
+from graphkb.text.sentences import each_sentence
 
 _MAX_LENGTH = 400
 _LOOK_AT = 2_000
@@ -59,7 +59,7 @@ def defining_sentences(mentions: pl.DataFrame, text_units: pl.DataFrame) -> pl.D
 def _first_sentence(text: str) -> str:
     """The first sentence of at least four characters, not a Markdown heading, cut to 400."""
     text = text[:_LOOK_AT]
-    for start, end in sentence_spans(text):
+    for start, end in each_sentence(text):
         sentence = text[start:end]
         if len(sentence) >= 4 and not sentence.startswith(("#", "|", "<!--")):
             return sentence[:_MAX_LENGTH]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +66,8 @@ class Judge:
 
     ``known`` is the judgements table so far. After a call ``judgements`` is the table as it is
     now: one row a comparison, an empty verdict for those that could not be judged, which count
-    as unsure; ``failure`` says why, or is empty.
+    as unsure; ``failure`` says why, or is empty. ``meanwhile`` is other work, in steps, for the
+    time in which replies are awaited.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Judge:
         batch_size: int,
         known: pl.DataFrame,
         on_progress: Callable[[int, int], None] = lambda done, total: None,
+        meanwhile: Iterable[object] = (),
     ) -> None:
         self._model, self._root, self._size = model, root, batch_size
         self._known = {
@@ -83,7 +85,7 @@ class Judge:
             for evidence, verdict in known.select("evidence_hash", "verdict").iter_rows()
             if verdict
         }
-        self._on_progress = on_progress
+        self._on_progress, self._meanwhile = on_progress, meanwhile
         self._asked_with = asked_with(root)
         self.judgements = TABLES["judgements"].empty()
         self.failure = ""
@@ -98,23 +100,22 @@ class Judge:
         hashes = [self._hash(comparison) for comparison in comparisons]
         new = [place for place in range(len(hashes)) if hashes[place] not in self._known]
         verdicts = dict(self._known)
+        batches: list[list[int]] = []
         for language in LANGUAGES:
             asked = [place for place in new if comparisons[place].language == language]
-            answers = ask_batches(
-                self._model,
-                [
-                    [asked[place] for place in batch]
-                    for batch in cut_batches(
-                        [hashes[place] for place in asked], [1] * len(asked), self._size
-                    )
-                ],
-                lambda batch: self._prompt([comparisons[place] for place in batch]),
-                read_verdicts,
-                self._on_progress,
-            )
-            verdicts.update({hashes[place]: verdict for place, verdict in answers.found.items()})
-            if answers.failures and not self.failure:
-                self.failure = str(answers.failures[0])
+            cut = cut_batches([hashes[place] for place in asked], [1] * len(asked), self._size)
+            batches += [[asked[place] for place in batch] for batch in cut]
+        answers = ask_batches(
+            self._model,
+            batches,
+            lambda batch: self._prompt([comparisons[place] for place in batch]),
+            read_verdicts,
+            self._on_progress,
+            self._meanwhile,
+        )
+        verdicts.update({hashes[place]: verdict for place, verdict in answers.found.items()})
+        if answers.failures and not self.failure:
+            self.failure = str(answers.failures[0])
         found = [verdicts.get(evidence, "") for evidence in hashes]
         self.judgements = TABLES["judgements"].conform(
             pl.DataFrame(

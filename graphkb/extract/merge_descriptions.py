@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,7 @@ class DescriptionMerger:
     checked by :func:`keep_facts`. ``known`` is the descriptions table so far; after a call
     ``descriptions`` is the table as it is now, with an empty text where there is no reply; there
     the sentences that cover most facts are the description. ``failure`` says why, or is empty.
+    ``meanwhile`` is other work, in steps, for the time in which replies are awaited.
     """
 
     def __init__(
@@ -72,10 +73,11 @@ class DescriptionMerger:
         root: Path,
         known: pl.DataFrame,
         on_progress: Callable[[int, int], None] = lambda done, total: None,
+        meanwhile: Iterable[object] = (),
     ) -> None:
         self._model, self._root = model, root
         self._known = {key: text for key, text in known.iter_rows() if text}
-        self._on_progress = on_progress
+        self._on_progress, self._meanwhile = on_progress, meanwhile
         self._asked_with = asked_with(root)
         self.descriptions = TABLES["descriptions"].empty()
         self.failure = ""
@@ -94,10 +96,8 @@ class DescriptionMerger:
             for place, one in enumerate(collected)
             if hashes[place] not in self._known
         }
-        for language in LANGUAGES:
-            asked = {place: one for place, one in new.items() if _language(one) == language}
-            for place, reply in self._replies(asked, hashes, max_tokens).items():
-                texts[hashes[place]] = keep_facts(reply, new[place], max_tokens)
+        for place, reply in self._replies(new, hashes, max_tokens).items():
+            texts[hashes[place]] = keep_facts(reply, new[place], max_tokens)
         self.descriptions = TABLES["descriptions"].conform(
             pl.DataFrame(
                 {"evidence_hash": hashes, "description": [texts.get(h, "") for h in hashes]},
@@ -113,18 +113,22 @@ class DescriptionMerger:
         self, asked: Mapping[int, Collected], hashes: Sequence[str], max_tokens: int
     ) -> dict[int, str]:
         """The model's descriptions by place."""
-        places = list(asked)
-        batches = cut_batches(
-            [hashes[place] for place in places],
-            [_tokens(asked[place]) for place in places],
-            _MOST_CALLED * max_tokens,
-        )
+        batches: list[list[int]] = []
+        for language in LANGUAGES:
+            places = [place for place, one in asked.items() if _language(one) == language]
+            cut = cut_batches(
+                [hashes[place] for place in places],
+                [_tokens(asked[place]) for place in places],
+                _MOST_CALLED * max_tokens,
+            )
+            batches += [[places[number] for number in batch] for batch in cut]
         answers = ask_batches(
             self._model,
-            [[places[number] for number in batch] for batch in batches],
+            batches,
             lambda batch: self._prompt([asked[place] for place in batch], max_tokens),
             read_descriptions,
             self._on_progress,
+            self._meanwhile,
         )
         if answers.failures and not self.failure:
             self.failure = str(answers.failures[0])

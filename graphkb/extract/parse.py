@@ -28,7 +28,7 @@ from graphkb.extract.records import (
     number_in,
     weight_in,
 )
-from graphkb.llm.structured import parse_json
+from graphkb.llm.structured import parse_json, plain_json
 from graphkb.llm.thoughts import without_thoughts
 from graphkb.text.names import name_key
 
@@ -85,9 +85,11 @@ def parse_reply(text: str, cut: bool = False) -> Records:
     said, ended = without_thoughts(text)
     if not ended or not said.strip():
         raise ValueError("the reply is empty, or ends inside the model's thoughts")
-    if _lists_nothing(said):
+    data = plain_json(said)
+    if _lists_nothing(said if data is None else data):
         return NOTHING
-    found = _json(said, cut)
+    found = None if cut else _plain(data, said)
+    found = found or _json(said, cut)
     if found is not None:
         return found
     try:
@@ -120,13 +122,23 @@ def _json(text: str, cut: bool) -> Records | None:
     return Records(entities, relationships, claims, repaired, dropped + half, raw)
 
 
-def _lists_nothing(text: str) -> bool:
-    """Whether a reply is JSON without a single value, also inside a code fence."""
-    try:
-        data = json.loads(_FENCE.sub("", text))
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(data, list | dict) and _is_empty(data)
+def _plain(data: Any, text: str) -> Records | None:
+    """As :func:`_json` where the whole reply is one object, which is then read once."""
+    if not isinstance(data, dict) or not _KNOWN_LIST.search(text):
+        return None
+    found = _records(data)
+    raw = text[text.find("{") : text.rfind("}") + 1]
+    return Records(*found, raw) if found else None
+
+
+def _lists_nothing(reply: Any) -> bool:
+    """Whether a reply, or its value, is JSON without a single value, also inside a code fence."""
+    if isinstance(reply, str):
+        try:
+            reply = json.loads(_FENCE.sub("", reply))
+        except (ValueError, RecursionError):
+            return False
+    return isinstance(reply, list | dict) and _is_empty(reply)
 
 
 def _is_empty(value: Any) -> bool:
@@ -253,8 +265,9 @@ def _relationship(item: Any, known: set[str]) -> tuple[RelationshipRecord | None
     if not source or not target:
         return None, False
     rest = item[3:]
-    weights = [value for value in rest if number_in(value) is not None]
-    words = [cleaned(value) for value in rest if number_in(value) is None]
+    numbers = [number_in(value) for value in rest]
+    weights = [v for v, number in zip(rest, numbers, strict=True) if number is not None]
+    words = [cleaned(v) for v, number in zip(rest, numbers, strict=True) if number is None]
     weight = weight_in(weights[0]) if weights else 1.0 if words else NO_WEIGHT
     words = [word for word in words if word]
     return RelationshipRecord(

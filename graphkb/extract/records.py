@@ -12,7 +12,6 @@ MAX_NAME = 200
 NO_WEIGHT = 8.0
 _MAX_PHRASE = 80
 _QUOTES = "\"'`´‘’“”„«»「」『』＂＇"
-_SPACES = re.compile(r"\s+")
 _NO_NAME = frozenset("none null nil n/a na unknown undefined nan 无 空 未知".split())
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
 
@@ -115,7 +114,8 @@ def cleaned(value: object) -> str:
     """A field as one line of text: HTML entities decoded, white space folded."""
     if value is None:
         return ""
-    return _SPACES.sub(" ", html.unescape(str(value))).strip()
+    text = str(value)
+    return " ".join((html.unescape(text) if "&" in text else text).split())
 
 
 def cleaned_name(value: object) -> str:

@@ -12,6 +12,7 @@ alias.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import polars as pl
@@ -59,14 +60,16 @@ def resolve_entities(
     judged: Judged | None = None,
     shorten: Shorten = select_descriptions,
     max_tokens: int = 300,
+    on_graph: Callable[[pl.DataFrame, pl.DataFrame], None] = lambda entities, relationships: None,
 ) -> Resolution:
     """Join evidence by entity. Independent of row order; ids are hashes of the entity's name key.
 
     ``entity_evidence`` is what a model said of names, ``decisions`` what the user said.
     Names in ``exact``, those of code, that are written differently are different entities.
     ``judged`` gives verdicts on likely pairs; without it only rules join. ``shorten`` makes
-    collected descriptions of more than ``max_tokens`` shorter. ``human_readable_id`` is null:
-    numbers are given by the store and kept.
+    collected descriptions of more than ``max_tokens`` shorter. ``on_graph`` is told entities and
+    relationships before: but for descriptions they are what is returned. ``human_readable_id`` is
+    null: numbers are given by the store and kept.
     """
     said = TABLES["entity_evidence"].empty() if entity_evidence is None else entity_evidence
     exact = pl.Series("name", dtype=pl.String) if exact is None else exact
@@ -106,6 +109,7 @@ def resolve_entities(
     relationships = relationships_of(related, entities)
     defined = defining_sentences(mentions, text_units)
     entities = describe_entities(entities, defined, relationships)
+    on_graph(entities, relationships)
     if said.height:
         entities, relationships = describe_by_evidence(
             entities, relationships, said.join(lookup, on="name"), related, defined,
@@ -143,6 +147,8 @@ def _names(
 
 def _kept_apart(names: pl.DataFrame, exact: pl.Series) -> pl.DataFrame:
     """``names``, with the name itself as key where several of ``exact`` would have the same."""
+    if exact.is_empty():
+        return names
     is_exact = pl.col("name").is_in(exact.implode())
     several = is_exact & (is_exact.sum().over("key") > 1)
     return names.with_columns(key=pl.when(several).then("name").otherwise("key"))
@@ -172,6 +178,8 @@ def _merges(
     sets: NameSets, names: pl.DataFrame, evidence: pl.DataFrame, entities: pl.DataFrame
 ) -> pl.DataFrame:
     """The record of every join: a name, the title of its entity, the rule, its evidence."""
+    if not sets.records:
+        return TABLES["merges"].empty()
     spelled = spellings(names, evidence)
     titles = dict(entities.select("id", "title").iter_rows())
     title_of = {key: titles[i] for key, i in names.select("key", "entity_id").iter_rows()}

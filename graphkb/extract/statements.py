@@ -7,12 +7,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from graphkb.extract.facts import facts_of, with_parts
 from graphkb.text.language import HAN, has_han
 from graphkb.text.names import fold
 from graphkb.text.sentences import sentence_spans
-from graphkb.text.tokens import count_tokens, truncate_tokens
+from graphkb.text.tokens import are_within, count_tokens, truncate_tokens
 
 _PIECE = re.compile(rf"[{HAN}]|[^\W_]+(?:[.,]\d+)*")
 _EMPTY_WORDS = frozenset("a an the is was are were be been of 的 了 是 在 为 也 这 该".split())
@@ -55,6 +56,7 @@ def distinct_statements(statements: Sequence[Statement]) -> list[Statement]:
     return [statement for gist, statement in by_gist.items() if gist not in contained]
 
 
+@lru_cache(maxsize=65_536)
 def _gist(text: str) -> str:
     """Words and characters that carry the meaning, each between bars."""
     pieces = [piece for piece in _PIECE.findall(fold(text)) if piece not in _EMPTY_WORDS]
@@ -102,8 +104,8 @@ def join_statements(texts: Sequence[str]) -> str:
 
 
 def within(text: str, limit: int) -> bool:
-    """Whether a text has at most ``limit`` tokens. No token is shorter than a byte."""
-    return len(text.encode()) <= limit or count_tokens(text) <= limit
+    """Whether a text has at most ``limit`` tokens."""
+    return are_within([text], limit)[0]
 
 
 def sentences_of(statements: Iterable[Statement]) -> list[Statement]:

@@ -11,7 +11,6 @@ object that does not is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from graphkb.extract import aliases, kinds, latin
@@ -288,13 +287,13 @@ def _is_name(phrase: str) -> bool:
     return (start, len(phrase)) in latin.name_spans(phrase)
 
 
-def _words(text: str) -> Iterable[str]:
+def _words(text: str) -> list[str]:
     """Latin words and single Chinese characters, folded."""
-    for word in _WORD.findall(fold(text)):
-        if has_han(word):
-            yield from word
-        else:
-            yield word
+    folded = fold(text)
+    words: list[str] = _WORD.findall(folded)
+    if not has_han(folded):
+        return words
+    return [part for word in words for part in (word if has_han(word) else (word,))]
 
 
 def _fact(source: str, relation: str, target: str) -> str:

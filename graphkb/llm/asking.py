@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import queue
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import Generic, TypeVar
 from graphkb.errors import GraphkbError, ModelFailure
 from graphkb.llm.background import submit, take
 from graphkb.llm.cache import Reply, ReplyCache, Request
-from graphkb.llm.calls import Batch, Call
+from graphkb.llm.calls import Call
 from graphkb.llm.client import ChatClient
 from graphkb.llm.prompt import Parse, Prompt, Said
 from graphkb.llm.repair import repaired
+from graphkb.llm.started import Started
 from graphkb.llm.usage import Ledger
 
 T = TypeVar("T")
@@ -25,6 +27,8 @@ OnReply = Callable[[int, "Said[T] | ModelFailure"], None]
 
 # Seconds that calls already sent may still take when a run ends; what they bring is kept.
 _GRACE = 5.0
+# Seconds that it takes to send the first calls.
+_TO_SEND = 0.03
 _NOTHING = object()
 
 
@@ -33,38 +37,48 @@ class Asking(Generic[T]):
     through ``meanwhile`` while there is no reply to read."""
 
     def __init__(
-        self, client: ChatClient, cache: ReplyCache, ledger: Ledger, root: Path,
-        prompts: Sequence[Prompt], request_of: Callable[[Prompt], Request], parse: Parse[T],
-        on_reply: OnReply[T], deadline: float | None, meanwhile: Iterable[object],
+        self, client: ChatClient, cache: ReplyCache, ledger: Ledger, root: Path, started: Started,
+        prompts: Iterable[Prompt | None], request_of: Callable[[Prompt], Request],
+        parse: Parse[T], on_reply: OnReply[T], deadline: float | None,
+        meanwhile: Iterable[object],
     ) -> None:  # fmt: skip
         self._client = client
         self._cache = cache
         self._ledger = ledger
         self._root = root
-        self._prompts = prompts
+        self._started = started
+        self._waiting = iter(prompts)
+        self._prompts: list[Prompt] = []
         self._request_of = request_of
         self._parse = parse
         self._on_reply = on_reply
         self._deadline = deadline
         self._meanwhile = iter(meanwhile)
-        self._batch = Batch()
+        self._has_work = meanwhile != ()
+        self._began = 0.0
+        # Calls that were started before end with these.
+        self._batch = started.batch()
         self._arrivals: queue.SimpleQueue[tuple[int, Future[Reply]]] = queue.SimpleQueue()
         self._pending: dict[int, Future[Reply]] = {}
         self._requests: dict[int, Request] = {}
         self._refused: dict[int, tuple[str, str]] = {}
         self._outcomes: dict[int, Said[T] | ModelFailure] = {}
+        self._looked_up: deque[tuple[int, Request, Reply | None]] = deque()
+        self._seen: set[str] = set()
 
     def run(self, ahead: int) -> list[Said[T] | ModelFailure]:
         """One outcome a request, in their order; at most ``ahead`` calls are handed over at once.
         An interrupt cancels what is in flight."""
-        looked_up = self._looked_up(ahead)
+        self._began = time.monotonic()
         try:
-            self._fill(looked_up, ahead)
+            self._fill(ahead)
+            if self._pending and self._has_work:
+                self._let_go()
             while self._pending:
                 if self._has_time() and next(self._meanwhile, _NOTHING) is not _NOTHING:
                     continue
                 self._receive(*take(self._arrivals))
-                self._fill(looked_up, ahead)
+                self._fill(ahead)
         except GraphkbError as error:
             self._finish(error)
             raise
@@ -75,28 +89,28 @@ class Asking(Generic[T]):
 
     def _has_time(self) -> bool:
         """Whether calls are on their way, which they are from the first reply on, and none is
-        back."""
-        return bool(self._outcomes) and self._arrivals.empty()
+        back. While a first call goes alone the others still have to be sent."""
+        return self._arrivals.empty() and bool(self._outcomes or self._client.attempts.answers)
 
-    def _looked_up(self, at_once: int) -> Iterator[tuple[int, Request, Reply | None]]:
-        """Each place with its request and the reply that is kept; several are looked up at once,
-        and one that is equal to an earlier one again when its turn comes."""
-        places = iter(range(len(self._prompts)))
-        seen: set[str] = set()
-        while some := [(p, self._request_of(self._prompts[p])) for p in islice(places, at_once)]:
-            replies = self._cache.get_many([request for _, request in some])
-            for (place, request), kept in zip(some, replies, strict=True):
-                again = kept is None and request.key in seen
-                seen.add(request.key)
-                yield place, request, self._cache.get(request) if again else kept
+    def _let_go(self) -> None:
+        """Give calls a moment to be sent: other work would keep the interpreter from it. The
+        prompts of several are made while the first is sent."""
+        end = self._began + _TO_SEND
+        while self._arrivals.empty() and time.monotonic() < end:
+            time.sleep(_TO_SEND / 10)
 
-    def _fill(self, looked_up: Iterator[tuple[int, Request, Reply | None]], ahead: int) -> None:
+    def _fill(self, ahead: int) -> None:
         """Start calls up to ``ahead``; cached replies are taken at once."""
         while len(self._pending) < ahead:
-            following = next(looked_up, None)
-            if following is None:
+            if not self._looked_up:
+                # Few at first: the sooner the first is sent, the sooner the others may be.
+                self._look_up(self._following(min(ahead, len(self._prompts) + 1)))
+            if not self._looked_up:
                 return
-            place, request, kept = following
+            place, request, kept = self._looked_up.popleft()
+            if kept is None and request.key in self._seen and request.key not in self._started:
+                kept = self._cache.get(request)
+            self._seen.add(request.key)
             self._requests[place] = request
             if kept is None:
                 self._start(place, request)
@@ -104,9 +118,31 @@ class Asking(Generic[T]):
                 self._count(place, "cached")
                 self._take(place, kept)
 
+    def _following(self, most: int) -> list[int]:
+        """Places of the next prompts, fewer where others wait for a reply."""
+        first = len(self._prompts)
+        for prompt in islice(self._waiting, most):
+            if prompt is None:
+                break
+            self._prompts.append(prompt)
+        return list(range(first, len(self._prompts)))
+
+    def _look_up(self, places: list[int]) -> None:
+        """Look for kept replies, all at once; one that is equal to an earlier one is looked for
+        again when its turn comes."""
+        asked = [(place, self._request_of(self._prompts[place])) for place in places]
+        # The reply to one that was started is new, also where it is kept by now.
+        new = [request for _, request in asked if request.key not in self._started]
+        replies = self._cache.get_many(new) if new else []
+        kept = {request.key: reply for request, reply in zip(new, replies, strict=True)}
+        for place, request in asked:
+            self._looked_up.append((place, request, kept.get(request.key)))
+
     def _start(self, place: int, request: Request) -> None:
-        call = Call(request, self._prompts[place].step, self._deadline, self._batch)
-        future = submit(self._client.complete(call))
+        future = self._started.take(request.key)
+        if future is None:
+            call = Call(request, self._prompts[place].step, self._deadline, self._batch)
+            future = submit(self._client.complete(call))
         self._pending[place] = future
         future.add_done_callback(lambda done: self._arrivals.put((place, done)))
 
@@ -186,8 +222,9 @@ class Asking(Generic[T]):
             try:
                 place, future = self._arrivals.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
-                return
+                break
             try:
                 self._receive(place, future)
             except GraphkbError:
                 continue
+        self._started.finish(error, max(0.0, end - time.monotonic()))

@@ -14,6 +14,7 @@ from graphkb.llm.cache import Reply
 from graphkb.llm.calls import Call
 from graphkb.llm.characters import WholeCharacters
 from graphkb.llm.faults import Fault
+from graphkb.llm.in_flight import IN_FLIGHT
 from graphkb.llm.limits import Pace
 from graphkb.llm.servers import ServerMemory, Traits
 from graphkb.llm.thoughts import ThoughtFilter, are_late
@@ -109,7 +110,8 @@ class Attempts:
             reserved = self._budget.reserve(call.model, asked, expected)
             try:
                 started = time.monotonic()
-                data = await self._answer(call, traits, body)
+                with IN_FLIGHT.call(call.step, call.request.messages[-1][1]):
+                    data = await self._answer(call, traits, body)
                 tokens = self._bill(call, data, time.monotonic() - started)
             finally:
                 self._budget.settle(reserved, call.model, *tokens)

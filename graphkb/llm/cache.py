@@ -16,7 +16,16 @@ from typing import Any
 from graphkb.errors import StoreError
 from graphkb.llm.characters import whole_characters
 from graphkb.llm.keys import hidden
+from graphkb.llm.memo import ByIdentity
 from graphkb.tables import content_hash
+
+
+def _in_order(value: Any) -> str:
+    """JSON with sorted keys."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+_SCHEMAS = ByIdentity(_in_order)
 
 
 @dataclass(frozen=True)
@@ -35,9 +44,12 @@ class Request:
     @cached_property
     def key(self) -> str:
         """Cache key: endpoint, model, every message and every option."""
-        options = json.dumps(dict(self.options), sort_keys=True, ensure_ascii=False)
+        options = ", ".join(
+            f"{_in_order(name)}: {_SCHEMAS(value) if name == 'schema' else _in_order(value)}"
+            for name, value in sorted(self.options.items())
+        )
         parts = [part for message in self.messages for part in message]
-        return content_hash(self.base_url, self.model, options, *parts)
+        return content_hash(self.base_url, self.model, f"{{{options}}}", *parts)
 
 
 @dataclass(frozen=True)
@@ -284,5 +296,9 @@ def _as_dict(request: Request) -> dict[str, Any]:
         "base_url": request.base_url,
         "model": request.model,
         "messages": request.messages,
-        "options": hidden(dict(request.options)),
+        # A schema is long and holds no secrets.
+        "options": {
+            name: value if name == "schema" else hidden(value, name)
+            for name, value in request.options.items()
+        },
     }

@@ -6,9 +6,10 @@ Everything that needs a model asks through :class:`Model`; nothing else knows of
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,8 +20,10 @@ from graphkb.llm.cache import Reply, ReplyCache, Request
 from graphkb.llm.calls import Call
 from graphkb.llm.client import ChatClient
 from graphkb.llm.keys import key_source
+from graphkb.llm.memo import ByIdentity
 from graphkb.llm.prices import price_of
 from graphkb.llm.prompt import Parse, Prompt, Role, Said, Stream, plain
+from graphkb.llm.started import Started
 from graphkb.llm.transport import Transport
 from graphkb.llm.usage import Ledger
 from graphkb.settings import LanguageModel
@@ -35,6 +38,10 @@ _CLOSE_SECONDS = 5.0
 # Calls handed to the background for each one in flight, so that a place never stays empty while
 # the caller is busy with a reply or with other work.
 _AHEAD = 2
+# Calls started before they are asked for, for each one in flight.
+_STARTED = 8
+# The same object for all prompts of a schema, so that what is made of it is made once.
+_AS_DICT: ByIdentity[dict[str, Any]] = ByIdentity(dict)
 
 
 class Model:
@@ -51,6 +58,7 @@ class Model:
         self.options = options
         self._cache = cache
         self._root = root or Path()
+        self._started = Started()
         self._ledger = Ledger(options.prices, free=options.provider == "llama_cpp")
         self._transport = transport or Transport(options)
         # Read from the settings file only when a message needs it.
@@ -86,7 +94,7 @@ class Model:
 
     def ask_many(
         self,
-        prompts: Sequence[Prompt],
+        prompts: Iterable[Prompt | None],
         parse: Parse[T],
         on_reply: Callable[[int, Said[T] | ModelFailure], None] = lambda place, outcome: None,
         deadline: float | None = None,
@@ -94,17 +102,41 @@ class Model:
     ) -> list[Said[T] | ModelFailure]:
         """One outcome a prompt, in their order, ``llm.concurrency`` calls in flight.
 
+        ``prompts`` are taken one by one as there is room, so that they may be made from replies
+        to earlier ones: None says that the next one waits for such a reply.
         ``on_reply(place, outcome)`` is called as each arrives, in the caller's thread. A failed
         call is an outcome, not an exception. While no reply is there to read, ``meanwhile`` does
         other work in the caller's thread, in steps; what is left of it at the end is the
-        caller's. Raises ModelUnusableError as soon as one says that
-        no call can succeed.
+        caller's. Raises ModelUnusableError as soon as one says that no call can succeed.
         """
         asking = Asking(
-            self._client, self._cache, self._ledger, self._root,
+            self._client, self._cache, self._ledger, self._root, self._started,
             prompts, self._request, parse, on_reply, deadline, meanwhile,
         )  # fmt: skip
         return asking.run(_AHEAD * self.options.concurrency)
+
+    def start(self, prompts: Iterable[Prompt]) -> None:
+        """Send what :meth:`ask_many` is asked later, where the reply is not kept: it is then
+        there, or on its way. Of more prompts than can be sent soon the rest is left for then.
+
+        A call that nobody asks for is cancelled when the model is closed.
+        """
+        room = _STARTED * self.options.concurrency - self._started.n_open
+        some = list(islice(prompts, max(room, 0)))
+        if not some:
+            return
+        requests = [self._request(prompt) for prompt in some]
+        kept = self._cache.get_many(requests)
+        batch = self._started.batch()
+        for prompt, request, reply in zip(some, requests, kept, strict=True):
+            if reply is None and request.key not in self._started:
+                call = Call(request, prompt.step, batch=batch)
+                self._started.add(request.key, submit(self._client.complete(call)))
+
+    def let_go(self, seconds: float) -> None:
+        """Wait, at most so long, until what was started is on its way: the others go when the
+        first reply is there."""
+        self._started.wait_for_first(seconds)
 
     def stream(self, prompt: Prompt, deadline: float | None = None) -> Stream:
         """The reply as it comes. A cached one comes at once. Raises as :meth:`ask` does, while
@@ -160,6 +192,7 @@ class Model:
 
     def close(self) -> None:
         """Close connections, the cache, and a server that was started for this model."""
+        self._started.cancel()
         with suppress(TimeoutError):
             submit(self._client.close()).result(_CLOSE_SECONDS)
         self._cache.close()
@@ -174,7 +207,7 @@ class Model:
         elif prompt.max_tokens:
             options["prompt_max_tokens"] = prompt.max_tokens
         if prompt.schema is not None:
-            options["schema"] = dict(prompt.schema)
+            options["schema"] = _AS_DICT(prompt.schema)
             options["structured"] = own.structured
         if own.extra_body:
             options["extra_body"] = own.extra_body

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from graphkb.errors import ModelFailure, ModelUnusableError
@@ -27,7 +27,7 @@ class OutOfReach(Model):
 
     def ask_many(
         self,
-        prompts: Sequence[Prompt],
+        prompts: Iterable[Prompt | None],
         parse: Parse[T],
         on_reply: Callable[[int, Said[T] | ModelFailure], None] = lambda place, outcome: None,
         deadline: float | None = None,
@@ -35,10 +35,17 @@ class OutOfReach(Model):
     ) -> list[Said[T] | ModelFailure]:
         """A failure for each prompt that has no kept reply."""
         outcomes: list[Said[T] | ModelFailure] = []
-        for place, prompt in enumerate(prompts):
-            outcomes.append(self._kept(prompt, parse) or ModelFailure("server", self._reason))
-            on_reply(place, outcomes[-1])
+        for prompt in prompts:
+            if prompt is not None:
+                outcomes.append(self._kept(prompt, parse) or ModelFailure("server", self._reason))
+                on_reply(len(outcomes) - 1, outcomes[-1])
         return outcomes
+
+    def start(self, prompts: Iterable[Prompt]) -> None:
+        """Nothing is sent."""
+
+    def let_go(self, seconds: float) -> None:
+        """There is nothing to wait for."""
 
     def _kept(self, prompt: Prompt, parse: Parse[T]) -> Said[T] | None:
         reply = self._asked.kept(prompt)

@@ -79,6 +79,17 @@ def parse_json(text: str, schema: Mapping[str, Any] | None = None) -> Any:
     raise ValueError(f"no JSON in the reply ({problem or f'it begins {seen!r}'})")
 
 
+def plain_json(text: str) -> Any:
+    """The value of a text that is JSON and nothing else, without anything to be mended; None for
+    any other."""
+    if _mended(text) != text:
+        return None
+    try:
+        return json.loads(whole_characters(text))
+    except (ValueError, RecursionError):
+        return None
+
+
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
     try:
         conform(value, schema)

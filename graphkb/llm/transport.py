@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import lru_cache
@@ -34,15 +35,24 @@ _END = "[DONE]"
 _NEVER = ("certificate verify failed", "wrong version number")
 # A gateway's headers are longer than browsers' are.
 _LONGEST_HEADER = 65_536
+# A kept connection that the server closes later than this may have been read from.
+_CLOSED_WITHIN = 1.0
 
 
 @lru_cache(maxsize=1)
 def _certificates() -> ssl.SSLContext:
     """What https is checked against. Reading the certificates takes 40 ms of CPU, so it is done
-    once, and only where it is needed."""
+    once, and only where it is needed. Raises SettingsError where the environment names a file or
+    folder without any."""
     import httpx2
 
-    return httpx2.create_ssl_context()
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        raise SettingsError(
+            f"the certificates cannot be read ({error.strerror or error}); correct the environment "
+            "variable SSL_CERT_FILE or SSL_CERT_DIR"
+        ) from None
 
 
 def _failures() -> tuple[type[Exception], ...]:
@@ -101,11 +111,14 @@ class Transport:
             if urlsplit(self.address).username is None:
                 headers["Authorization"] = f"Bearer {self._key or 'none'}"
             proxy = environment_proxy(self.address)
+            trace = aiohttp.TraceConfig()
+            trace.on_connection_reuseconn.append(_note_kept)
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=size, ssl=_certificates() if secure else True),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers=headers,
                 proxy=proxy or None,
+                trace_configs=[trace],
                 timeout=aiohttp.ClientTimeout(
                     total=None,
                     sock_connect=self._options.connect_timeout,
@@ -125,12 +138,8 @@ class Transport:
         data = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         seconds = self._options.timeout + self._options.connect_timeout
         async with asyncio.timeout(seconds):
-            # Documents go where the settings say, and nowhere a server sends them on to.
             try:
-                response = await self._connected().post(
-                    self.address + _PATH, params=self._query, data=data.encode(),
-                    headers={"Content-Type": "application/json"}, allow_redirects=False,
-                )  # fmt: skip
+                response = await self._response(data.encode())
             except ValueError as error:
                 if isinstance(error, OSError | aiohttp.ClientError):
                     raise
@@ -143,6 +152,32 @@ class Transport:
                 said = leniently_decoded(response.headers, content)
                 raise self._cleaned(judge(response.status, response.headers, said))
             yield response
+
+    async def _response(self, data: bytes) -> Any:
+        """The response to a request. A connection kept from an earlier one may have been closed
+        by the server just before: such a request was not read, and is sent again at once, until
+        it goes out on a new connection."""
+        import aiohttp
+
+        # Each one that was closed is gone from those that are kept.
+        for _ in range(self._options.concurrency):
+            kept: list[bool] = []
+            started = time.monotonic()
+            try:
+                return await self._post(data, kept)
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+                if not kept or time.monotonic() - started > _CLOSED_WITHIN:
+                    raise
+        return await self._post(data, [])
+
+    async def _post(self, data: bytes, kept: list[bool]) -> Any:
+        """``kept`` gets an item where the connection is not new."""
+        # Documents go where the settings say, and nowhere a server sends them on to.
+        return await self._connected().post(
+            self.address + _PATH, params=self._query, data=data,
+            headers={"Content-Type": "application/json"}, allow_redirects=False,
+            trace_request_ctx=kept,
+        )  # fmt: skip
 
     async def send(self, body: Mapping[str, Any]) -> Any:
         """The parsed JSON of the reply. Raises Fault."""
@@ -230,6 +265,11 @@ class Transport:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
+
+
+async def _note_kept(session: Any, context: Any, parameters: Any) -> None:
+    """Says in the context of a request that its connection is not new."""
+    context.trace_request_ctx.append(True)
 
 
 async def _read(response: Any, most: int) -> bytes:

@@ -15,6 +15,7 @@ from graphkb.llm.cache import Reply, Request
 from graphkb.llm.characters import whole_characters
 from graphkb.llm.faults import Fault, is_html, judge, judge_inside, message_of
 from graphkb.llm.keys import without_secrets
+from graphkb.llm.memo import ByIdentity
 from graphkb.llm.servers import Traits, mode_of
 from graphkb.llm.thoughts import without_thoughts
 from graphkb.text.language import has_han
@@ -155,7 +156,7 @@ def _without_system(messages: list[dict[str, str]]) -> list[dict[str, str]]:
 def _schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
     name = "".join(c if c.isascii() and c.isalnum() else "_" for c in schema.get("title", "reply"))
     wanted: dict[str, Any] = {"name": name or "reply", "schema": schema}
-    if _is_strict(schema):
+    if _STRICT(schema):
         wanted["strict"] = True
     return {"type": "json_schema", "json_schema": wanted}
 
@@ -172,6 +173,9 @@ def _is_strict(schema: Any) -> bool:
     ):
         return False
     return all(_is_strict(value) for value in schema.values())
+
+
+_STRICT = ByIdentity(_is_strict)
 
 
 def read_body(status: int, headers: Mapping[str, str], content: bytes) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -42,7 +43,9 @@ class Corpus:
     Entities and relationships are sorted by id, text units by document, place and id, so that
     nothing depends on the row order of the tables. ``mass`` is PageRank (degree share without
     it), ``weight`` its square root scaled to integers, so that sums do not depend on order.
-    ``labels[level][entity]`` is the community number or -1.
+    ``labels[level][entity]`` is the community number or -1. ``spans`` keeps the sentences of text
+    units, ``quotes`` what can be quoted of the one that begins somewhere in a unit: both are made
+    when they are needed.
     """
 
     entities: pl.DataFrame
@@ -62,6 +65,31 @@ class Corpus:
     members: Grouped
     inner: Grouped
     sources: Grouped
+    spans: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    quotes: dict[tuple[int, int], str] = field(default_factory=dict)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What reports are written from, as lists."""
+        return Columns(self)
+
+
+class Columns:
+    """Columns of a corpus's tables as lists, without nulls; ``ends`` are those of relationships."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        entities, stated, units = corpus.entities, corpus.relationships, corpus.units
+        self.titles: list[str] = entities["title"].fill_null("").to_list()
+        self.types: list[str] = entities["type"].fill_null("").to_list()
+        self.phrases: list[str] = stated["description"].fill_null("").to_list()
+        self.ends = list(zip(corpus.source.tolist(), corpus.target.tolist(), strict=True))
+        self.strength: list[float] = corpus.strength.tolist()
+        self.unit_ids: list[str] = units["id"].to_list()
+        self.unit_texts: list[str] = units["text"].fill_null("").to_list()
+        self.unit_numbers: list[int] = units["human_readable_id"].fill_null(0).to_list()
+        self.languages: list[str] = units["language"].to_list()
+        self.kinds: list[str] = units["kind"].to_list()
+        self.documents: list[str] = units["document_id"].to_list()
 
 
 def read_corpus(
@@ -163,12 +191,14 @@ def _labels(place: pl.DataFrame, communities: pl.DataFrame) -> tuple[Integers, .
     labels = []
     for level in range(depth):
         members = (
-            communities.filter(pl.col("level") == level)
+            communities.lazy()
+            .filter(pl.col("level") == level)
             .select("community", pl.col("entity_ids").alias("entity_id"))
             .explode("entity_id")
             .unique("entity_id", keep="any")
         )
-        joined = place.join(members, on="entity_id", how="left", maintain_order="left")
+        found = place.lazy().join(members, on="entity_id", how="left", maintain_order="left")
+        joined = found.collect()
         labels.append(joined["community"].fill_null(-1).cast(pl.Int64).to_numpy())
     return tuple(labels)
 

@@ -40,13 +40,11 @@ class FindingWriter:
     def __init__(self, corpus: Corpus, sentences: Sentences) -> None:
         self._corpus = corpus
         self._sentences = sentences
-        self._titles: list[str] = corpus.entities["title"].fill_null("").to_list()
-        self._phrases: list[str] = corpus.relationships["description"].fill_null("").to_list()
-        self._unit_texts: list[str] = corpus.units["text"].fill_null("").to_list()
-        self._unit_ids: list[str] = corpus.units["id"].to_list()
-        self._numbers: list[int] = corpus.units["human_readable_id"].fill_null(0).to_list()
-        self._all_ends = list(zip(corpus.source.tolist(), corpus.target.tolist(), strict=True))
-        self._strength: list[float] = corpus.strength.tolist()
+        columns = corpus.columns
+        self._titles, self._phrases = columns.titles, columns.phrases
+        self._unit_texts, self._unit_ids = columns.unit_texts, columns.unit_ids
+        self._numbers = columns.unit_numbers
+        self._all_ends, self._strength = columns.ends, columns.strength
         self._quoted: dict[int, list[int]] = {}
 
     def write(

@@ -8,8 +8,9 @@ report stands in, so that no community is without one.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,31 +19,19 @@ import polars as pl
 
 from graphkb.errors import ModelFailure
 from graphkb.llm.model import Model, Prompt, Said
-from graphkb.llm.prompts import LANGUAGES, data_block, load_prompt
 from graphkb.report.checked import check_report
 from graphkb.report.corpus import Corpus
-from graphkb.report.draft import SCHEMA, Draft, parse_report
-from graphkb.report.evidence import Evidence, EvidenceReader, Told
+from graphkb.report.draft import Draft, parse_report
+from graphkb.report.evidence import Told
 from graphkb.report.offline import CONTENT, PLACES, OfflineReports, report_row
-from graphkb.report.wording import main_language
+from graphkb.report.order import WritingOrder
+from graphkb.report.prompts import Asked, ReportPrompts
 from graphkb.settings import Report
-from graphkb.tables import TABLES, content_hash
+from graphkb.tables import TABLES
 from graphkb.types import Progress, no_progress
 
-# Part of the evidence hash: raise it when the same reply gives another report.
-_VERSION = "llm-1"
-
-# Of the reply's tokens, so many are words of the report; Chinese characters are shorter tokens.
-_WORDS_A_TOKEN = {"en": 0.5, "zh": 0.7}
-# A reply may be this much longer than asked for before it is cut.
-_SLACK = 1.5
-
-# What the instructions take of a small window, in tokens; and the smallest evidence.
-_INSTRUCTIONS = 500
-_LEAST_EVIDENCE = 200
-
 # Offline reports written at once, in the time that the model takes for its own.
-_STEP = 500
+_STEP = 50
 
 # The method of a quoted report where the model's own rests on nothing that it was shown: asking
 # again would bring the same.
@@ -56,7 +45,7 @@ class ModelReports:
 
     ``n_rejected`` rested on nothing that they were shown, and are quoted too.
     ``n_unknown`` references to nothing that was shown were removed, ``n_dropped`` findings
-    without any reference left out.
+    without any reference left out. ``asked_by_inputs`` is for the next run.
     """
 
     reports: pl.DataFrame
@@ -65,6 +54,7 @@ class ModelReports:
     n_rejected: int
     n_unknown: int
     n_dropped: int
+    asked_by_inputs: dict[str, str]
 
 
 def choose_communities(communities: pl.DataFrame, n_units: int, options: Report) -> list[int]:
@@ -79,16 +69,6 @@ def choose_communities(communities: pl.DataFrame, n_units: int, options: Report)
     return numbers
 
 
-def asked_with(root: Path) -> dict[str, str]:
-    """Language to the hash of the prompt that reports are asked with."""
-    return {
-        language: content_hash(
-            *load_prompt(root, language, "report", data="", findings="", length="")
-        )
-        for language in LANGUAGES
-    }
-
-
 def write_reports(
     corpus: Corpus,
     offline: OfflineReports,
@@ -98,19 +78,22 @@ def write_reports(
     *,
     given: pl.DataFrame | None = None,
     kept: pl.DataFrame | None = None,
+    asked_by_inputs: Mapping[str, str] | None = None,
     progress: Progress = no_progress,
     meanwhile: Iterable[object] = (),
 ) -> ModelReports:
     """Reports of all communities, those of the largest by the model, others ``offline``.
 
     ``given`` rows are there already and stay as they are. A community whose prompt is that of
-    an ``llm`` row in ``kept`` costs nothing and keeps that row's words. ``meanwhile`` is other
-    work, in steps, for the time in which replies are awaited. Raises ModelUnusableError when no
-    call can succeed.
+    an ``llm`` row in ``kept`` costs nothing and keeps that row's words. ``asked_by_inputs`` of
+    earlier runs says from what inputs which prompt comes, and spares gathering it. ``meanwhile``
+    is other work, in steps, for the time in which replies are awaited. Raises ModelUnusableError
+    when no call can succeed.
     """
     none = TABLES["community_reports"].empty()
     given, kept = none if given is None else given, none if kept is None else kept
-    writer = _Writer(corpus, offline, options, model, root, given, kept, progress)
+    known = asked_by_inputs or {}
+    writer = _Writer(corpus, offline, options, model, root, given, kept, known, progress)
     writer.run(meanwhile)
     return ModelReports(
         writer.table(),
@@ -119,17 +102,8 @@ def write_reports(
         writer.n_rejected,
         writer.n_unknown,
         writer.n_dropped,
+        writer.asked_by_inputs,
     )
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """One community's prompt, and the hash that its report is remembered by."""
-
-    community: int
-    evidence: Evidence
-    prompt: Prompt
-    hash: str
 
 
 class _Writer:
@@ -142,55 +116,54 @@ class _Writer:
         root: Path,
         given: pl.DataFrame,
         kept: pl.DataFrame,
+        asked_by_inputs: Mapping[str, str],
         progress: Progress,
     ) -> None:
-        self._corpus, self._offline, self._options = corpus, offline, options
-        self._model, self._root, self._progress = model, root, progress
+        self._offline, self._options = offline, options
+        self._model, self._progress = model, progress
         chosen = choose_communities(corpus.communities, corpus.units.height, options)
         self._there = set(given["community"])
         self.chosen = [number for number in chosen if number not in self._there]
         self.failures: dict[int, str] = {}
         self.n_rejected = self.n_unknown = self.n_dropped = 0
-        self._reader = EvidenceReader(corpus, self.chosen)
-        self._budget = self._evidence_tokens()
-        self._languages: list[str] = corpus.units["language"].to_list()
-        self._titles: list[str] = corpus.entities["title"].fill_null("").to_list()
-        numbers = corpus.units.select("id", pl.col("human_readable_id").fill_null(0))
-        self._numbers: dict[str, int] = dict(numbers.iter_rows())
+        self._prompts = ReportPrompts(
+            corpus, self.chosen, offline.evidence_hashes, options, model, root
+        )
+        self._asked_before = asked_by_inputs
+        self.asked_by_inputs: dict[str, str] = {}
         self._places = {
             row["community"]: row for row in corpus.communities.select(PLACES).to_dicts()
         }
-        self._remembered = _written_before(kept, self._numbers.keys())
+        self._remembered = _written_before(kept, self._prompts.numbers.keys())
         self._rejected = set(kept.filter(pl.col("method") == REJECTED)["evidence_hash"])
-        self._parts = {part for number in self.chosen for part in self._reader.children(number)}
+        children = {number: self._prompts.children(number) for number in self.chosen}
+        self._parts = {part for parts in children.values() for part in parts}
+        others = self._parts.intersection(offline.communities) - self._there.union(self.chosen)
+        self._quoted_parts = offline.in_steps(others, _STEP)
+        self._order = WritingOrder(
+            self.chosen, {n: children[n] for n in self.chosen if self._prompts.shows_parts(n)}
+        )
+        self._asked: dict[int, Asked] = {}
+        self._again: list[Asked] = []
+        # To be quoted, and the hash of what the model was shown where that is remembered.
+        self._unwritten: dict[int, str] = {}
         self._told: dict[int, Told] = {}
         self._rows: list[dict[str, object]] = []
         self._frames: list[pl.DataFrame] = []
-        self._n_done = 0
         self._add(given)
 
     def run(self, other_work: Iterable[object]) -> None:
         """Write all reports; a community waits only for children whose reports it is shown."""
-        known = self._there.union(self.chosen)
-        others = [number for number in self._offline.communities if number not in known]
-        self._write_offline([number for number in others if number in self._parts])
-        quoted = self._in_steps([number for number in others if number not in self._parts])
-        meanwhile = chain(quoted, other_work)
-        waiting = self.chosen
-        while waiting:
-            left = set(waiting)
-            ready = [number for number in waiting if not self._awaited(number, left)]
-            asked = [self._prepare(number, self._budget, self._told) for number in ready]
-            self._write(asked, meanwhile)
-            waiting = [number for number in waiting if number not in set(ready)]
+        quoted = self._quoted()
+        self._progress("reports", 0, len(self.chosen))
+        self._model.ask_many(
+            self._due(), parse_report, self._arrived, meanwhile=chain(quoted, other_work)
+        )
         for _ in quoted:
             pass
-
-    def _in_steps(self, communities: Sequence[int]) -> Iterator[None]:
-        """Write offline reports that no other is shown, many at a time."""
-        for start in range(0, len(communities), _STEP):
-            self._write_offline(communities[start : start + _STEP])
-            yield
+        self._quote_unwritten()
+        # Replies come in any order.
+        self.failures = {n: self.failures[n] for n in self.chosen if n in self.failures}
 
     def table(self) -> pl.DataFrame:
         """All reports so far, by community."""
@@ -198,113 +171,134 @@ class _Writer:
         written = table.conform(pl.DataFrame(self._rows, schema=table.schema))
         return pl.concat([*self._frames, written]).sort("community")
 
-    def _awaited(self, community: int, waiting: set[int]) -> bool:
-        """Whether a report that the community is to be shown is not yet there."""
-        if self._reader.fits(community, self._budget):
+    def _due(self) -> Iterator[Prompt | None]:
+        """What the model is asked, as soon as it can be; None while all that is left waits for
+        the reports of its parts."""
+        new: deque[int] = deque()
+        place = 0
+        while self._order.n_open:
+            new.extendleft(reversed(self._new(self._order.ready())))
+            one = self._again.pop() if self._again else self._next(new)
+            if one is not None:
+                self._asked[place] = one
+                place += 1
+                yield one.prompt
+            elif not self._order.has_ready:
+                yield None
+
+    def _new(self, ready: Sequence[int]) -> list[int]:
+        """Those whose inputs are new, read at once; those that are shown reports of their parts
+        come after the others, which can be asked about before these are written."""
+        ready = sorted(ready, key=self._prompts.shows_parts)
+        new = [n for n in ready if self._prompts.shows_parts(n) or not self._recall_inputs(n)]
+        self._prompts.read([n for n in new if not self._prompts.shows_parts(n)])
+        return new
+
+    def _next(self, new: deque[int]) -> Asked | None:
+        """The next prompt that no report is remembered for."""
+        while new:
+            number = new.popleft()
+            if self._prompts.shows_parts(number):
+                self._tell_parts()
+                if self._recall_inputs(number):
+                    continue
+            one = self._prompts.prompt(number, self._told)
+            self.asked_by_inputs[one.inputs] = one.hash
+            if not self._recall(number, one.hash):
+                return one
+        return None
+
+    def _recall_inputs(self, community: int) -> bool:
+        """Whether the report is there that the same inputs led to before."""
+        inputs = self._prompts.inputs(community, self._told)
+        asked = self._asked_before.get(inputs)
+        if asked is None or not self._recall(community, asked):
             return False
-        return any(part in waiting for part in self._reader.children(community))
+        self.asked_by_inputs[inputs] = asked
+        return True
 
-    def _evidence_tokens(self) -> int:
-        """Tokens of evidence: as set, or what a window that is set leaves."""
-        window = self._model.options.context_tokens
-        room = window - self._reply_tokens() - _INSTRUCTIONS
-        limit = self._options.max_input_tokens
-        return min(limit, max(room, _LEAST_EVIDENCE)) if window else limit
+    def _recall(self, community: int, hash: str) -> bool:
+        """Whether there is a report for what was asked, or was rejected, before."""
+        if hash in self._remembered:
+            self._keep(community, hash, self._remembered[hash])
+        elif hash in self._rejected:
+            self._unwritten[community] = hash
+        else:
+            return False
+        self._done(community)
+        return True
 
-    def _reply_tokens(self) -> int:
-        return int(_SLACK * self._options.max_report_tokens)
+    def _arrived(self, place: int, outcome: Said[Draft] | ModelFailure) -> None:
+        one = self._asked.pop(place)
+        if _too_long(outcome) and not one.is_half:
+            self._again.append(self._prompts.halved(one, self._told))
+            return
+        self._take(one, outcome)
+        self._done(one.community)
 
-    def _prepare(self, community: int, budget: int, told: Mapping[int, Told]) -> _Asked:
-        evidence = self._reader.gather(community, budget, told)
-        language = main_language(
-            (self._languages[unit] for unit in self._corpus.sources[community]),
-            (self._titles[node] for node in self._corpus.members[community][:20]),
-        )
-        language = language if language in LANGUAGES else "en"
-        length = int(_WORDS_A_TOKEN[language] * self._options.max_report_tokens)
-        system, user = load_prompt(
-            self._root, language, "report", data=data_block("data", evidence.text),
-            findings=str(self._options.max_findings), length=str(length),
-        )  # fmt: skip
-        prompt = Prompt("report", system, user, "report", SCHEMA, self._reply_tokens())
-        # What the rows stand for belongs to it: the report names these text units.
-        units = dict.fromkeys(unit for row in evidence.rows for unit in row.text_unit_ids)
-        remembered_by = content_hash(
-            _VERSION, self._model.name("report"), system, user,
-            *(f"{self._numbers[unit]} {unit}" for unit in units),
-        )  # fmt: skip
-        return _Asked(community, evidence, prompt, remembered_by)
+    def _done(self, community: int) -> None:
+        """A community's report is there, or will be quoted."""
+        self._order.done(community)
+        self._progress("reports", len(self.chosen) - self._order.n_open, len(self.chosen))
 
-    def _write(self, asked: Sequence[_Asked], meanwhile: Iterable[object]) -> None:
-        """Remembered reports stay; the model is asked for the others, all at once."""
-        known = self._rejected.union(self._remembered)
-        new = [one for one in asked if one.hash not in known]
-        for one in asked:
-            if one.hash in self._remembered:
-                self._keep(one, self._remembered[one.hash])
-            elif one.hash in known:
-                self._reject(one)
-        self._n_done += len(asked) - len(new)
-        outcomes = self._ask(new, meanwhile)
-        long = [one for one, outcome in outcomes if _too_long(outcome)]
-        halves = self._ask([self._halved(one) for one in long], meanwhile)
-        outcomes = [pair for pair in outcomes if not _too_long(pair[1])] + halves
-        for one, outcome in outcomes:
-            self._take(one, outcome)
-        self._write_offline([one.community for one in new if one.community in self.failures])
-
-    def _halved(self, one: _Asked) -> _Asked:
-        """The prompt with half of its evidence; it is remembered by the whole all the same."""
-        told = self._told if one.evidence.keys("Reports") else {}
-        half = self._prepare(one.community, self._budget // 2, told)
-        return replace(half, hash=one.hash)
-
-    def _ask(
-        self, asked: Sequence[_Asked], meanwhile: Iterable[object]
-    ) -> list[tuple[_Asked, Said[Draft] | ModelFailure]]:
-        def arrived(place: int, outcome: Said[Draft] | ModelFailure) -> None:
-            self._n_done += not _too_long(outcome)
-            self._progress("reports", self._n_done, len(self.chosen))
-
-        self._progress("reports", self._n_done, len(self.chosen))
-        prompts = [one.prompt for one in asked]
-        outcomes = (
-            self._model.ask_many(prompts, parse_report, arrived, meanwhile=meanwhile)
-            if prompts
-            else []
-        )
-        return list(zip(asked, outcomes, strict=True))
-
-    def _take(self, one: _Asked, outcome: Said[Draft] | ModelFailure) -> None:
+    def _take(self, one: Asked, outcome: Said[Draft] | ModelFailure) -> None:
         """Keep the report, or say why there is none."""
         draft = _saved(outcome) if isinstance(outcome, ModelFailure) else outcome.value
         if draft is None:
             self.failures[one.community] = str(outcome)
+            self._unwritten[one.community] = ""
             return
         rank = self._offline.rank(one.community)
         limit = self._options.max_findings
-        checked = check_report(draft, one.evidence.rows, self._numbers, rank, limit)
+        checked = check_report(draft, one.evidence.rows, self._prompts.numbers, rank, limit)
         if checked is None:
             self.n_rejected += 1
-            self._reject(one)
+            self._unwritten[one.community] = one.hash
             return
         self.n_unknown += checked.n_unknown
         self.n_dropped += checked.n_dropped
-        self._keep(one, checked.content)
+        self._keep(one.community, one.hash, checked.content)
 
-    def _keep(self, one: _Asked, content: Mapping[str, object]) -> None:
-        row = report_row(self._places[one.community], content, "llm", one.hash)
+    def _quoted(self) -> Iterator[None]:
+        """Quote for communities that the model is not asked about, some at a time, those first
+        that it may be shown."""
+        for frame in self._quoted_parts:
+            self._add(frame)
+            yield
+        known = self._there.union(self.chosen, self._parts)
+        rest = [number for number in self._offline.communities if number not in known]
+        for frame in self._offline.in_steps(rest, _STEP):
+            self._frames.append(frame)
+            yield
+
+    def _tell_parts(self) -> None:
+        """Quote for those that the model is shown and did not write about."""
+        for frame in self._quoted_parts:
+            self._add(frame)
+        self._quote_unwritten()
+
+    def _quote_unwritten(self) -> None:
+        """Quote instead of what the model did not write, and remember what it was shown where
+        asking again would bring the same."""
+        if not self._unwritten:
+            return
+        shown = pl.DataFrame(
+            list(self._unwritten.items()), {"community": pl.Int64, "shown": pl.String}, orient="row"
+        )
+        quoted = self._offline.write(self._unwritten).join(shown, on="community", how="left")
+        self._unwritten = {}
+        rejected = pl.col("shown") != ""
+        self._add(
+            quoted.with_columns(
+                method=pl.when(rejected).then(pl.lit(REJECTED)).otherwise("method"),
+                evidence_hash=pl.when(rejected).then("shown").otherwise("evidence_hash"),
+            ).drop("shown")
+        )
+
+    def _keep(self, community: int, hash: str, content: Mapping[str, object]) -> None:
+        row = report_row(self._places[community], content, "llm", hash)
         self._rows.append(row)
-        self._told[one.community] = _told(row)
-
-    def _reject(self, one: _Asked) -> None:
-        """Quote instead, and remember what the model was shown."""
-        quoted = self._offline.write([one.community])
-        self._add(quoted.with_columns(method=pl.lit(REJECTED), evidence_hash=pl.lit(one.hash)))
-
-    def _write_offline(self, communities: Collection[int]) -> None:
-        if communities:
-            self._add(self._offline.write(communities))
+        self._told[community] = _told(row)
 
     def _add(self, frame: pl.DataFrame) -> None:
         """Reports that are not the model's of this run; those of parts are shown to it."""

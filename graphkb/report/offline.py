@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,9 @@ _VERSION = "offline-1"
 
 _TITLE_ENTITIES = 3
 _NO_SUBJECT = frozenset({"DATE", "QUANTITY"})
+
+# Steps for which sentences are read at once, and most times that they are read.
+_READ, _READINGS = 5, 20
 
 # Where a community stands in the hierarchy.
 PLACES = ("community", "level", "parent", "children", "size")
@@ -91,35 +94,47 @@ class OfflineReports:
         self._kept = _written(previous)
         self._importance = _importances(corpus, self.communities)
 
+    @property
+    def evidence_hashes(self) -> Mapping[int, str]:
+        """Community to the hash of what its offline report is made from."""
+        return self._hashes
+
     def rank(self, community: int) -> float:
         """Importance from 0 to 10, by the community's place among all."""
         return self._importance[community].rank
 
     def write(self, communities: Collection[int]) -> pl.DataFrame:
         """The community_reports rows of these communities, in the order of their numbers."""
-        wanted = set(communities)
-        rows = self._rows.filter(pl.col("community").is_in(list(wanted))).to_dicts()
-        kept = {row["community"]: self._kept.get(self._hashes[row["community"]]) for row in rows}
-        new = self._write_new([row for row in rows if not kept[row["community"]]])
-        records = [
-            report_row(row, kept[number] or new[number], "offline", self._hashes[number])
-            for row in rows
-            for number in [row["community"]]
-        ]
         table = TABLES["community_reports"]
-        return table.conform(pl.DataFrame(records, schema=table.schema))
+        steps = self.in_steps(communities, max(len(communities), 1))
+        return table.conform(pl.concat([table.empty(), *steps]))
 
-    def _write_new(self, rows: Sequence[Mapping[str, Any]]) -> dict[int, dict[str, object]]:
-        """New reports by community."""
-        if not rows:
-            return {}
-        numbers = [row["community"] for row in rows]
-        sentences = read_sentences(self._corpus, numbers)
-        writer = _ReportWriter(self._corpus, sentences, self._options)
-        return {
-            number: writer.write(number, row["level"], self._importance[number])
-            for number, row in zip(numbers, rows, strict=True)
-        }
+    def in_steps(self, communities: Collection[int], at_once: int) -> Iterator[pl.DataFrame]:
+        """The rows that stay, then new ones, so many at once."""
+        wanted = self._rows.filter(pl.col("community").is_in(list(communities)))
+        hashes = [self._hashes[number] for number in wanted["community"].to_list()]
+        wanted = wanted.with_columns(evidence_hash=pl.Series(hashes, dtype=pl.String))
+        table = TABLES["community_reports"]
+        kept = wanted.join(self._kept, on="evidence_hash")
+        if kept.height:
+            yield table.conform(_with_ids(kept))
+        due = wanted.join(self._kept, on="evidence_hash", how="anti").sort("community").to_dicts()
+        # Each reading looks at the whole corpus.
+        at_a_reading = max(_READ * at_once, len(due) // _READINGS)
+        for start in range(0, len(due), at_a_reading):
+            yield from self._made(due[start : start + at_a_reading], at_once)
+
+    def _made(self, due: Sequence[Mapping[str, Any]], at_once: int) -> Iterator[pl.DataFrame]:
+        new = [row["community"] for row in due]
+        writer = _ReportWriter(self._corpus, read_sentences(self._corpus, new), self._options)
+        table = TABLES["community_reports"]
+        for start in range(0, len(due), at_once):
+            records = []
+            for row in due[start : start + at_once]:
+                number = row["community"]
+                content = writer.write(number, row["level"], self._importance[number])
+                records.append(report_row(row, content, "offline", row["evidence_hash"]))
+            yield table.conform(pl.DataFrame(records, schema=table.schema))
 
 
 def report_row(
@@ -129,7 +144,7 @@ def report_row(
     full_content_json."""
     places = {name: community[name] for name in PLACES}
     return {
-        "id": content_hash("report", evidence, str(community["level"])),
+        "id": _report_id(evidence, str(community["level"])),
         "human_readable_id": community["community"],
         **places,
         **content,
@@ -139,15 +154,26 @@ def report_row(
     }
 
 
-def _written(previous: pl.DataFrame | None) -> dict[str, dict[str, object]]:
+def _with_ids(kept: pl.DataFrame) -> pl.DataFrame:
+    """Rows of places and words as :func:`report_row` makes them."""
+    told = kept.select("evidence_hash", pl.col("level").cast(pl.String)).iter_rows()
+    return kept.with_columns(
+        id=pl.Series([_report_id(*row) for row in told], dtype=pl.String),
+        human_readable_id="community",
+        period=pl.lit(None, pl.String),
+        method=pl.lit("offline"),
+    )
+
+
+def _report_id(evidence: str, level: str) -> str:
+    return content_hash("report", evidence, level)
+
+
+def _written(previous: pl.DataFrame | None) -> pl.DataFrame:
     """What earlier offline reports said, by evidence hash."""
-    if previous is None:
-        return {}
-    offline = previous.filter(pl.col("method") == "offline").sort("community")
-    return {
-        row["evidence_hash"]: {name: row[name] for name in CONTENT}
-        for row in offline.iter_rows(named=True)
-    }
+    table = TABLES["community_reports"].empty() if previous is None else previous
+    offline = table.filter(pl.col("method") == "offline").sort("community")
+    return offline.select("evidence_hash", *CONTENT).unique("evidence_hash", keep="last")
 
 
 def _importances(corpus: Corpus, communities: list[int]) -> dict[int, _Importance]:
@@ -156,10 +182,12 @@ def _importances(corpus: Corpus, communities: list[int]) -> dict[int, _Importanc
     Equal values get the same rank, the middle of their places, so ranks are spread evenly.
     """
     total = float(corpus.mass.sum()) or 1.0
-    shares = {
-        number: float(np.sum(corpus.mass[sorted(corpus.members[number])])) / total
-        for number in communities
-    }
+    shares: dict[int, float] = {}
+    for label in corpus.labels:
+        held = label >= 0
+        sums = np.bincount(label[held], corpus.mass[held]) / total
+        numbers = np.flatnonzero(np.bincount(label[held]))
+        shares.update(zip(numbers.tolist(), sums[numbers].tolist(), strict=True))
     units = {number: len(corpus.sources[number]) for number in communities}
     values = np.array([float(f"{shares[n] * (1 + units[n]):.9g}") for n in communities])
     ordered = np.sort(values)
@@ -178,11 +206,10 @@ class _ReportWriter:
         self._sentences = sentences
         self._options = options
         self._findings = FindingWriter(corpus, sentences)
-        self._titles: list[str] = corpus.entities["title"].fill_null("").to_list()
-        self._types: list[str] = corpus.entities["type"].fill_null("").to_list()
-        self._languages: list[str] = corpus.units["language"].to_list()
-        self._documents: list[str] = corpus.units["document_id"].to_list()
-        self._numbers: list[int] = corpus.units["human_readable_id"].fill_null(0).to_list()
+        columns = corpus.columns
+        self._titles, self._types = columns.titles, columns.types
+        self._languages, self._documents = columns.languages, columns.documents
+        self._numbers = columns.unit_numbers
 
     def write(self, community: int, level: int, importance: _Importance) -> dict[str, object]:
         """The columns from title to full_content_json of one community."""
@@ -204,7 +231,7 @@ class _ReportWriter:
             units=importance.n_units,
             share=f"{100 * importance.share:.2g}",
         )
-        found = [asdict(finding) for finding in findings]
+        found = [dict(vars(finding)) for finding in findings]
         report = {
             "title": title,
             "summary": summary,

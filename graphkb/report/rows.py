@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,6 +13,9 @@ ROW_TOKENS = 120
 
 # Tokens of a row's number with the bar behind it.
 _NUMBER_TOKENS = 3
+
+# Rows are seldom more, and words seldom longer.
+_MOST_NUMBERED, _ENDING = 100, 30
 
 _HEADS = {
     "Reports": "Reports of parts (id | title | summary)",
@@ -80,6 +83,15 @@ def take_rows(chosen: Sequence[Row], rows: Iterable[Row], limit: int) -> list[Ro
         heads.add(row.section)
         taken.append(row)
     return taken
+
+
+def all_forms(texts: Iterable[str]) -> Iterator[str]:
+    """What rows made of the texts hold, for a tokenizer to learn at once."""
+    yield "\n\n".join(_HEADS.values()) + "\n \n"
+    yield "\n".join(map(str, range(1, _MOST_NUMBERED)))
+    for text in map(one_line, texts):
+        end = text[-_ENDING:]
+        yield f"1 | {text}\n{text[:_ENDING]}\n\n{end} | \n{end}\n"
 
 
 def write_rows(rows: Sequence[Row]) -> tuple[str, list[Row]]:

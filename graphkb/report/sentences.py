@@ -157,7 +157,7 @@ def pick_sentences(
 
 def _units_of(corpus: Corpus, wanted: Collection[int]) -> Integers:
     needed = {unit for community in wanted for unit in corpus.sources[community]}
-    kinds = corpus.units["kind"].to_list()
+    kinds = corpus.columns.kinds
     return np.array(sorted(unit for unit in needed if kinds[unit] == "prose"), dtype=np.int64)
 
 
@@ -165,12 +165,15 @@ def _quotable(
     corpus: Corpus, units: Integers
 ) -> tuple[list[str], Integers, Reals, tuple[Integers, Integers]]:
     """Texts, units, qualities, and the distinct (sentence, entity) pairs sorted by sentence."""
-    all_texts, languages = corpus.units["text"], corpus.units["language"].to_list()
+    all_texts, languages = corpus.columns.unit_texts, corpus.columns.languages
+    for unit in units.tolist():
+        if unit not in corpus.spans:
+            corpus.spans[unit] = sentence_spans(all_texts[unit])
     spans = np.array(
         [
             (unit, place, start, end)
             for unit in units.tolist()
-            for place, (start, end) in enumerate(sentence_spans(all_texts[unit]))
+            for place, (start, end) in enumerate(corpus.spans[unit])
         ],
         dtype=np.int64,
     ).reshape(-1, 4)
@@ -181,7 +184,9 @@ def _quotable(
     for span in np.unique(named).tolist():
         unit, place, start, end = spans[span].tolist()
         columns = 2.0 if languages[unit] in _WIDE else 1.0
-        quoted = quotable(all_texts[unit][start:end], columns)
+        quoted = corpus.quotes.get((unit, start))
+        if quoted is None:
+            quoted = corpus.quotes[unit, start] = quotable(all_texts[unit][start:end], columns)
         if quoted:
             position[span] = len(texts)
             texts.append(quoted)

@@ -19,7 +19,6 @@ METHOD = "code"
 def parse_code(work: Work) -> dict[str, pl.DataFrame]:
     """A row for each code file whose grammar is installed. A map: each depends on its own text."""
     from graphkb.code.languages import BY_MEDIA_TYPE
-    from graphkb.code.parse import parse_code
 
     columns = ["id", "text", "media_type"]
     code = work.table("documents").filter(pl.col("media_type").is_in(list(BY_MEDIA_TYPE)))
@@ -30,6 +29,8 @@ def parse_code(work: Work) -> dict[str, pl.DataFrame]:
     kept = old.join(same, left_on="document_id", right_on="id", how="semi")
     new = documents.filter(~pl.col("id").is_in(kept["document_id"].implode()))
     rows = []
+    if new.height:
+        from graphkb.code.parse import parse_code
     for number, (document, text, media_type) in enumerate(new.iter_rows()):
         work.progress("parse", number, new.height)
         language = BY_MEDIA_TYPE[media_type].name
@@ -58,11 +59,11 @@ def code_unit_ids(work: Work) -> pl.Series:
 def code_evidence(work: Work) -> dict[str, pl.DataFrame]:
     """What the code says, by evidence table. Names are looked up over all files, so every row is
     made anew in every run of the stage."""
-    from graphkb.extract.code import Source, evidence_of_code
-
     parsed = work.table("code_files")
     if not parsed.height:
         return {}
+    from graphkb.extract.code import Source, evidence_of_code
+
     documents = work.table("documents").select("id", "text")
     rows = parsed.join(documents, left_on="document_id", right_on="id").sort("document_id")
     columns = ("document_id", "paths", "text", "symbols")

@@ -12,10 +12,15 @@ from graphkb.errors import InputError
 from graphkb.ingest.assemble import document_path
 from graphkb.ingest.records import PAGES_FOR_OCR, FileReading, SourceFile
 from graphkb.settings_input import Ocr
+from graphkb.stages.asked_ahead import AskedAhead
 from graphkb.stages.situating import situate_units
 from graphkb.tables import TABLES, content_hash
+from graphkb.text.sheets import SHEET_ROWS, WITH_ROWS
 from graphkb.types import Refused
 from graphkb.work import Work
+
+# Documents cut at once; the first of them are asked about while the next are cut.
+_CUT_AT_ONCE = 50
 
 File = tuple[SourceFile, str]
 """A file and the hash of its bytes."""
@@ -31,6 +36,7 @@ def read_documents(work: Work) -> dict[str, pl.DataFrame]:
     files = [(file, file_hash(file)) for file in listed]
     everything = work.kept("read_documents", "sources")
     old = _without_unread_pages(without_unparsed(everything), options.ocr)
+    old = _without_unnamed_sheets(old)
     before = set(old.select("path", "file_hash").iter_rows())
     same = [pair for pair in files if (pair[0].path, pair[1]) in before]
     new = _not_given_up(work, [pair for pair in files if (pair[0].path, pair[1]) not in before])
@@ -90,12 +96,24 @@ def without_unparsed(sources: pl.DataFrame) -> pl.DataFrame:
 
 def _without_unread_pages(sources: pl.DataFrame, options: Ocr) -> pl.DataFrame:
     """Sources but for files with scanned pages that OCR was missing for and can read by now."""
+    waiting = sources.filter(pl.col("metadata").str.contains(PAGES_FOR_OCR, literal=True))
+    if not waiting.height or options.enabled == "off":
+        return sources
     from graphkb.ingest.ocr import is_installed
 
-    waiting = sources.filter(pl.col("metadata").str.contains(PAGES_FOR_OCR, literal=True))
-    if not waiting.height or options.enabled == "off" or not is_installed():
+    if not is_installed():
         return sources
     return sources.filter(~pl.col("path").is_in(waiting["path"].to_list()))
+
+
+def _without_unnamed_sheets(sources: pl.DataFrame) -> pl.DataFrame:
+    """Sources but for workbooks and CSV tables read by a graphkb that did not keep their sheets
+    and rows."""
+    named = pl.col("metadata").str.contains(f'"{SHEET_ROWS}"', literal=True)
+    # What the user removed has lost its title, and its metadata with it.
+    whole = pl.col("media_type").is_in(list(WITH_ROWS)) & pl.col("raw_data").is_null()
+    unnamed = sources.filter(whole & ~named & (pl.col("title") != ""))
+    return sources.filter(~pl.col("path").is_in(unnamed["path"].to_list()))
 
 
 def _not_given_up(work: Work, files: list[File]) -> list[File]:
@@ -257,6 +275,28 @@ def _document_changes(old: pl.DataFrame, new: pl.DataFrame) -> tuple[int, int, i
     return come.height - changed, changed, gone.height - changed
 
 
+def _cut_in_parts(work: Work, documents: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Text units, some documents at a time, each asked about at once; not all are counted."""
+    from graphkb.ingest import chunk
+    from graphkb.text.encoding import prepare_for
+
+    options, ahead = work.settings.chunks, AskedAhead(work)
+    # Short ones first: they are cut without the tokenizer. While that is made nothing is sent.
+    is_long = pl.col("text").str.len_bytes() > options.size
+    parts = documents.sort(is_long, maintain_order=True).iter_slices(_CUT_AT_ONCE)
+    ready = False
+    for part in parts:
+        if not ready and part.select(is_long.any()).item():
+            ahead.let_go()
+            prepare_for(documents["text"].to_list())
+            ready = True
+        units = TABLES["text_units"].conform(chunk.cut_uncounted(part, options))
+        ahead.ask(part, units)
+        yield units
+    if not ready:
+        ahead.let_go()
+
+
 def cut_documents(work: Work) -> dict[str, pl.DataFrame]:
     from graphkb.ingest import chunk
 
@@ -274,9 +314,7 @@ def cut_documents(work: Work) -> dict[str, pl.DataFrame]:
     kept = old.join(kept_ids, left_on="document_id", right_on="id", how="semi")
     new = documents.join(kept_ids, on="id", how="anti")
     work.progress("cut", 0, new.height)
-    units = pl.concat(
-        [kept, TABLES["text_units"].conform(chunk.cut_documents(new, work.settings.chunks))]
-    )
+    units = chunk.counted(pl.concat([kept, *_cut_in_parts(work, new)]))
     work.progress("cut", new.height, new.height)
     order = documents.select(pl.col("id").alias("document_id"), "path").with_row_index("_place")
     units = units.join(order, on="document_id", how="left").sort("_place", "index")

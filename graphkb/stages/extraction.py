@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from graphkb.extract.imported import ImportedExtraction
     from graphkb.extract.llm import Reading
     from graphkb.extract.offline import Extraction
+    from graphkb.extract.questions import Questions
+    from graphkb.extract.verify import Unit
 
 STAGE = "extract_evidence"
 _EVIDENCE = ("mention_evidence", "relationship_evidence", "claim_evidence")
@@ -38,10 +40,10 @@ _WRITTEN = (*_EVIDENCE, "entity_evidence", "extractions")
 _UNFINISHED = ("partial", "failed", "budget")
 _SAMPLE = 200
 # What a row of a large table says its cells and columns tell exactly.
-_NOT_A_ROW = pl.col("kind") != "row"
+NOT_A_ROW = pl.col("kind") != "row"
 # What resolution, communities, reports and the graph import.
 _NEEDED_LATER = (
-    "scipy.sparse.csgraph", "graspologic_native", "graphkb.extract.resolve",
+    "graspologic_native", "graphkb.extract.resolve",
     "graphkb.graph.communities", "graphkb.graph.build", "graphkb.report.llm",
     "graphkb.search.vocabulary",
 )  # fmt: skip
@@ -62,15 +64,17 @@ def extraction_method(settings: Settings) -> Method:
 def extraction_depends_on(work: Work) -> tuple[str, ...]:
     """What the evidence depends on beside settings and tables: how units are read, by which
     model, with which prompts, and what was imported."""
-    from graphkb.extract.questions import Questions
-
     imported = depends_on_imported(work)
     method = extraction_method(work.settings)
     if method == "offline":
         return imported
     llm = work.settings.llm
-    prompts = Questions(work.root, work.settings.extract).fingerprint
-    return (*imported, method, llm.extraction_model or llm.model, prompts)
+    return (
+        *imported,
+        method,
+        llm.extraction_model or llm.model,
+        extraction_questions(work).fingerprint,
+    )
 
 
 def extraction_is_unfinished(work: Work) -> bool:
@@ -104,7 +108,7 @@ def units_to_read(work: Work) -> pl.DataFrame:
     due, _ = _due(work, method, pl.concat([elsewhere, code_unit_ids(work)]))
     if method == "hybrid":
         return _worth_asking(work, due, _by_rules(work, due))
-    return due.filter(_NOT_A_ROW)
+    return due.filter(NOT_A_ROW)
 
 
 def extract_evidence(work: Work) -> Frames:
@@ -214,7 +218,7 @@ def _by_model(
     """Evidence of the due units, the model's before that of the rules, and the ids of the units
     whose rows are kept, with those that got worse."""
     rules: Frames = {}
-    asked = due.filter(_NOT_A_ROW)
+    asked = due.filter(NOT_A_ROW)
     if method == "hybrid":
         rules = _by_rules(work, due)
         asked = _worth_asking(work, due, rules)
@@ -240,7 +244,7 @@ def _worth_asking(work: Work, units: pl.DataFrame, rules: Frames) -> pl.DataFram
     from graphkb.extract.worth import worth_reading
 
     share = work.settings.extract.hybrid_share
-    units = units.filter(_NOT_A_ROW)
+    units = units.filter(NOT_A_ROW)
     chosen = worth_reading(units, rules["mention_evidence"], share)
     return units.filter(pl.col("id").is_in(chosen.implode()))
 
@@ -257,19 +261,28 @@ def _meanwhile(work: Work, names: SureNames | None) -> Iterator[None]:
         yield
 
 
+def extraction_questions(work: Work) -> Questions:
+    from graphkb.extract.questions import Questions
+
+    return Questions(work.root, work.settings.extract)
+
+
+def as_units(units: pl.DataFrame) -> list[Unit]:
+    from graphkb.extract.verify import Unit
+
+    rows = units.select("id", "text", "context", "language").iter_rows()
+    return [Unit(unit, text, above or "", language) for unit, text, above, language in rows]
+
+
 def _read(work: Work, units: pl.DataFrame, meanwhile: Iterable[None]) -> list[Reading]:
     """The model's reading of each unit. Raises LanguageModelError when it brought nothing for
     any unit of the knowledge base."""
     from graphkb.extract.llm import read_units
-    from graphkb.extract.questions import Questions
-    from graphkb.extract.verify import Unit
 
     model, options = work.asked_model(), work.settings.extract
-    asked_rows = units.select("id", "text", "context", "language").iter_rows()
-    asked = [Unit(unit, text, above or "", code) for unit, text, above, code in asked_rows]
-    questions = Questions(work.root, options)
     progress = partial(work.progress, "extract")
-    readings = read_units(asked, model, questions, options, progress, meanwhile)
+    asked = as_units(units)
+    readings = read_units(asked, model, extraction_questions(work), options, progress, meanwhile)
     _remark(work, readings)
     done = [reading for reading in readings if reading.status == "done"]
     if len(done) >= _TELLING and not any(reading.found.used for reading in done):

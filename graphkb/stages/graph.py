@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from graphkb.stages.imported import imported_partition
-from graphkb.store.arrays import write_arrays
+from graphkb.stages.imported import depends_on_imported, imported_partition
+from graphkb.store.arrays import are_described, array_damage, write_arrays
 from graphkb.tables import TABLES, content_hash
 from graphkb.work import Work
 
@@ -34,12 +34,52 @@ def mine_terms(work: Work) -> dict[str, pl.DataFrame]:
     return {"terms": terms.mine_terms(units, work.settings.extract, work.dictionary)}
 
 
+class CommunitiesAhead:
+    """Finds the communities of a first index while descriptions are awaited, which they do not
+    depend on."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._graph: tuple[pl.DataFrame, pl.DataFrame] | None = None
+        self._is_first = not work.store.has("communities") and not depends_on_imported(work)
+
+    def take(self, entities: pl.DataFrame, relationships: pl.DataFrame) -> None:
+        """Entities and relationships without descriptions."""
+        if self._is_first:
+            conform = (TABLES["entities"].conform, TABLES["relationships"].conform)
+            self._graph = conform[0](entities), conform[1](relationships)
+
+    def steps(self) -> Iterator[None]:
+        """Find them."""
+        if self._graph is not None:
+            self._work.communities = (_seen(*self._graph), _communities(self._work, *self._graph))
+            yield
+
+
+def _seen(entities: pl.DataFrame, relationships: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What communities are found from."""
+    ends = relationships.select("id", "source_id", "target_id", "weight")
+    return entities.select("id", "title"), ends
+
+
 def find_communities(work: Work) -> dict[str, pl.DataFrame]:
+    work.progress("communities", 0, 0)
+    entities, relationships = work.table("entities"), work.table("relationships")
+    if work.communities is not None:
+        seen, found = work.communities
+        work.communities = None
+        both = zip(seen, _seen(entities, relationships), strict=True)
+        if all(ahead.equals(now) for ahead, now in both):
+            return found
+    return _communities(work, entities, relationships)
+
+
+def _communities(
+    work: Work, entities: pl.DataFrame, relationships: pl.DataFrame
+) -> dict[str, pl.DataFrame]:
     from graphkb.graph import communities
     from graphkb.graph.pagerank import rank_entities
 
-    work.progress("communities", 0, 0)
-    entities, relationships = work.table("entities"), work.table("relationships")
     previous = work.kept("find_communities", "communities")
     start = previous if previous.height else imported_partition(work.root, entities)
     found = communities.find_communities(entities, relationships, work.settings.cluster, start)
@@ -86,8 +126,8 @@ def tokenize_units(work: Work) -> dict[str, pl.DataFrame]:
 
 
 def build_graph(work: Work) -> dict[str, pl.DataFrame]:
-    from graphkb.graph import build
-    from graphkb.search.vocabulary import build_vocabulary
+    from graphkb.graph import build, rows
+    from graphkb.search.vocabulary import vocabulary_of
 
     work.progress("graph", 0, 0)
     arrays = build.build_graph(
@@ -96,10 +136,19 @@ def build_graph(work: Work) -> dict[str, pl.DataFrame]:
         work.table("relationships"),
         work.table("text_units"),
         work.table("search_texts"),
-        work.table("nodes"),
     )
-    arrays.update(build_vocabulary(work.table("search_texts")))
+    arrays.update(rows.row_arrays(*map(work.table, rows.TABLES)))
+    arrays.update(vocabulary_of(arrays))
     pins = (f"{key}={version}" for key, version in sorted(work.store.tables.items()))
     name = content_hash(work.store.folder, *pins)
     work.graph = write_arrays(work.store.output, name[:16], arrays)
     return {}
+
+
+def graph_is_damaged(work: Work) -> bool:
+    """Whether graph arrays are lost or cut, which is said, or were written by a graphkb that did
+    not describe them."""
+    output, folder = work.store.output, work.graph
+    if damage := array_damage(output, folder):
+        work.warnings.append(f"{damage}: the graph arrays were built again")
+    return bool(damage) or not are_described(output, folder)

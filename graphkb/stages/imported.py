@@ -9,23 +9,28 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from graphkb.errors import StoreError
-from graphkb.extract.imported import IMPORTED, ImportedExtraction, imported_evidence
-from graphkb.report.imported import (
-    IMPORTED_REPORTS,
-    imported_reports,
-    starting_communities,
-)
 from graphkb.store.manifest import replace_file
-from graphkb.tables import TABLES
+from graphkb.tables import TABLES, Table
 from graphkb.work import Work
+
+if TYPE_CHECKING:
+    from graphkb.extract.imported import ImportedExtraction
 
 FOLDER = "imported"
 _INDEX = "import.json"
-_TABLES = {**IMPORTED, **IMPORTED_REPORTS}
+
+
+def _tables() -> dict[str, Table]:
+    """The frames of an import, by name."""
+    from graphkb.extract.imported import IMPORTED
+    from graphkb.report.imported import IMPORTED_REPORTS
+
+    return {**IMPORTED, **IMPORTED_REPORTS}
 
 
 def write_imported(root: Path, frames: Mapping[str, pl.DataFrame], source: str) -> None:
@@ -38,7 +43,7 @@ def write_imported(root: Path, frames: Mapping[str, pl.DataFrame], source: str) 
         folder.mkdir(parents=True, exist_ok=True)
         (folder / _INDEX).unlink(missing_ok=True)
         digest = hashlib.sha256()
-        for name, table in _TABLES.items():
+        for name, table in _tables().items():
             frame = table.conform(frames[name])
             path = folder / f"{name}.parquet"
             frame.write_parquet(path, compression="zstd")
@@ -78,7 +83,7 @@ def read_imported(root: Path) -> dict[str, pl.DataFrame] | None:
     if not imported_fingerprint(root):
         return None
     frames = {}
-    for name, table in _TABLES.items():
+    for name, table in _tables().items():
         path = root / FOLDER / f"{name}.parquet"
         try:
             frames[name] = table.conform(pl.read_parquet(path))
@@ -96,6 +101,8 @@ def imported_extraction(work: Work) -> ImportedExtraction | None:
     frames = read_imported(work.root)
     if frames is None:
         return None
+    from graphkb.extract.imported import imported_evidence
+
     return imported_evidence(frames, work.table("documents"), work.table("text_units"))
 
 
@@ -104,6 +111,8 @@ def imported_partition(root: Path, entities: pl.DataFrame) -> pl.DataFrame | Non
     frames = read_imported(root)
     if frames is None or not frames["communities"].height:
         return None
+    from graphkb.report.imported import starting_communities
+
     start = starting_communities(frames, entities)
     return start if start.height else None
 
@@ -113,6 +122,8 @@ def imported_report_rows(work: Work) -> pl.DataFrame:
     frames = read_imported(work.root)
     if frames is None or not frames["reports"].height:
         return TABLES["community_reports"].empty()
+    from graphkb.report.imported import imported_reports
+
     return imported_reports(
         frames,
         work.table("documents"),

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -15,6 +20,9 @@ if TYPE_CHECKING:
     from graphkb.report.offline import OfflineReports
 
 _TABLES = ("communities", "entities", "nodes", "relationships", "mentions", "text_units")
+
+# In the cache folder: which inputs led to which prompt. Without it they are gathered again.
+_INPUTS = "report_inputs.json"
 
 # Of a list of failures, so many different reasons are said, each so long.
 _REASONS, _REASON_LENGTH = 3, 200
@@ -44,6 +52,8 @@ def _by_model(
 
     # What the model said is remembered by all that it was asked with, whatever made this run.
     kept = work.table("community_reports")
+    inputs = work.root / "cache" / _INPUTS
+    before = _read_inputs(inputs)
     written = work.with_model(
         lambda model: write_reports(
             corpus,
@@ -53,10 +63,13 @@ def _by_model(
             work.root,
             given=given,
             kept=kept,
+            asked_by_inputs=before,
             progress=work.progress,
             meanwhile=work.put_off(),
         )
     )
+    if written.asked_by_inputs != before:
+        _write_inputs(inputs, written.asked_by_inputs)
     if written.failures:
         reasons = list(dict.fromkeys(written.failures.values()))
         said = "; ".join(reason[:_REASON_LENGTH] for reason in reasons[:_REASONS])
@@ -78,13 +91,31 @@ def _by_model(
     return written.reports
 
 
+def _read_inputs(path: Path) -> dict[str, str]:
+    """What an earlier run left; nothing where that cannot be read."""
+    try:
+        known = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    pairs = known.items() if isinstance(known, dict) else ()
+    return {key: value for key, value in pairs if isinstance(value, str)}
+
+
+def _write_inputs(path: Path, asked_by_inputs: Mapping[str, str]) -> None:
+    new = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new.write_text(json.dumps(asked_by_inputs), "utf-8")
+        new.replace(path)
+
+
 def reports_depend_on(work: Work) -> tuple[str, ...]:
     """What was imported, and the model and the prompts that reports are asked with where one
     is."""
     imported = depends_on_imported(work)
     if not uses_model(work.settings, "report"):
         return imported
-    from graphkb.report.llm import asked_with
+    from graphkb.report.prompts import asked_with
 
     llm = work.settings.llm
     return (*imported, llm.report_model or llm.model, *asked_with(work.root).values())

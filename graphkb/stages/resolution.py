@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from graphkb.settings import uses_model
 from graphkb.stages.code import code_names
+from graphkb.stages.graph import CommunitiesAhead
 from graphkb.tables import TABLES
 from graphkb.work import Work
 
@@ -57,18 +59,20 @@ def _resolve(
     from graphkb.extract.resolve import resolve_entities
 
     settings = work.settings
+    ahead = CommunitiesAhead(work)
     judge = merger = None
     # What was judged or merged stays so whatever made this stage run: rows are keyed by all
     # that the reply depends on.
     if model is not None and uses_model(settings, "resolve"):
         judge = Judge(
             model, work.root, settings.resolve.batch_size,
-            work.table("judgements"), partial(work.progress, "resolve"),
+            work.table("judgements"), partial(work.progress, "resolve"), work.put_off(),
         )  # fmt: skip
     if model is not None and uses_model(settings, "describe"):
         merger = DescriptionMerger(
-            model, work.root, work.table("descriptions"), partial(work.progress, "describe")
-        )
+            model, work.root, work.table("descriptions"), partial(work.progress, "describe"),
+            chain(ahead.steps(), work.put_off()),
+        )  # fmt: skip
     resolution = resolve_entities(
         work.table("mention_evidence"),
         work.table("relationship_evidence"),
@@ -80,6 +84,7 @@ def _resolve(
         judged=judge,
         shorten=merger or select_descriptions,
         max_tokens=settings.describe.max_tokens,
+        on_graph=ahead.take,
     )
     return resolution, judge, merger
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from model_server import Answer, ModelServer, model_server, prompt_of, said
 
 import graphkb
 from graphkb.extract.facts import facts_of, missing_facts
+from graphkb.graph import communities
 from graphkb.project import Project
 from graphkb.text.sentences import sentence_spans
 from graphkb.text.tokens import count_tokens
@@ -159,3 +161,27 @@ def test_without_the_method_sentences_are_chosen_and_no_model_is_asked(tmp_path:
         assert asked_things(server) == []
     assert kb.table("descriptions").height == 0
     assert 20 < count_tokens(described(kb)["Ada Lin"]) <= 70
+
+
+def test_communities_are_found_while_descriptions_are_awaited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, and the same ones as without descriptions."""
+    found = threading.Event()
+    find, waited = communities.find_communities, list[bool]()
+
+    def noting(*given: Any) -> communities.Communities:
+        found.set()
+        return find(*given)
+
+    def awaiting(body: dict[str, Any]) -> Answer:
+        if "<things>" in prompt_of(body):
+            waited.append(found.wait(10))
+        return play(body)
+
+    monkeypatch.setattr(communities, "find_communities", noting)
+    with model_server(awaiting) as server:
+        one = index(tmp_path / "one", server, {11, 12, 13}, "describe.method=llm")
+        assert True in waited
+        other = index(tmp_path / "other", server, {11, 12, 13}, "describe.method=offline")
+    assert one.table("communities").equals(other.table("communities"))

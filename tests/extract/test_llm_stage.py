@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 from model_server import Answer, said
+from small import contents, same
 
 from extract.reading import Reader, capitals, extractions, reader, records, relationships
 from graphkb.errors import LanguageModelError, ModelUnusableError, SettingsError
+from graphkb.settings_input import Chunks
 from graphkb.store.manifest import read_manifest
 from graphkb.text.names import name_key
 
@@ -439,3 +443,47 @@ def test_chinese_units_are_asked_in_chinese(made: Reader) -> None:
     project, _ = made.index()
     assert "知识图谱" in made.server.requests[0]["messages"][0]["content"]
     assert relationships(project) == {("陈明", "任职", "青石公司")}
+
+
+def test_the_model_is_asked_about_the_first_documents_before_the_others_are_cut(
+    made: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And in whatever order replies come, the tables are those of asking one by one."""
+    from graphkb.ingest import chunk
+
+    cut, parts, arrived = chunk.cut_uncounted, list[bool](), threading.Event()
+
+    def after_a_call(documents: pl.DataFrame, options: Chunks) -> pl.DataFrame:
+        parts.append(not parts or arrived.wait(10))
+        return cut(documents, options)
+
+    def reply(passage: str) -> Answer:
+        arrived.set()
+        return capitals(passage)
+
+    names = [f"{word}{number}" for word in ("Oslo", "Bergen") for number in range(30)]
+    made.put(**{name: f"{name} Lin met {name} Chen. 陈明在{name}。" for name in names})
+    made.reply = reply
+    monkeypatch.setattr(chunk, "cut_uncounted", after_a_call)
+    project, result = made.index()
+    assert len(parts) > 1
+    assert all(parts)
+    assert len(made.passages) == len(set(made.passages)) == len(names)
+    (step,) = result.usage
+    assert (step.calls, step.cached) == (len(names), 0)
+    before = contents(project)
+    for path in (made.root / "cache").glob("llm*"):
+        path.unlink()
+    again, _ = made.index("llm.concurrency=1", rebuild=True)
+    assert len(made.passages) == len(names)
+    assert same(contents(again), before) == []
+
+
+@pytest.mark.parametrize("setting", ["extract.method=hybrid", "extract.method=offline"])
+def test_nothing_is_asked_ahead_that_depends_on_more_than_the_text(
+    made: Reader, setting: str
+) -> None:
+    more = "extract.hybrid_share=0.01"
+    made.put(**{f"d{n}": f"Ada Lin met Bo Chen in room {n}." for n in range(20)})
+    made.index(setting, *([more] if "hybrid" in setting else []))
+    assert len(made.passages) < 20

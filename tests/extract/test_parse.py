@@ -277,3 +277,30 @@ def test_a_cut_reply_keeps_exactly_its_whole_records(
         assert kept == 0
     else:
         assert [e.name for e in found.entities] == [e[0] for e in entities[:kept]]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"entities": [["Ada Lin", "PERSON", "leads \u201cOsprey\u201d"]], "relationships": []},
+        {
+            "entities": [["陈明", "人物", "工程师\n住在杭州"]],
+            "relationships": [["陈明", "任职", "青石", "7"]],
+        },
+        {"Entities": [{"name": "Ada", "type": 3, "description": None}, 7], "edges": [["a", "b"]]},
+        {"result": {"entities": ["Ada", "陈明"], "claims": {"Ada": ["X", "said \\frac so"]}}},
+        {"entities": "none", "relationships": None},
+        {"entities": [], "note": "无"},
+    ],
+)
+def test_a_reply_that_is_json_alone_is_read_as_one_with_words_around_it(data: object) -> None:
+    found = []
+    for before, after in (("", ""), ("Here it is: ", ""), ("```json\n", "\n```"), ("", " 完毕。")):
+        for ascii_only in (False, True):
+            text = before + json.dumps(data, ensure_ascii=ascii_only) + after
+            with contextlib.suppress(ValueError):
+                records = parse_reply(text)
+                found.append((records.entities, records.relationships, records.claims,
+                              records.repaired, records.dropped))  # fmt: skip
+    assert all(one == found[0] for one in found)
+    assert len(found) in (0, 8)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +18,7 @@ from report.reporting import report, shown, write_report
 
 from graphkb.llm.model import Model, make_model
 from graphkb.llm.prompts import load_prompt
+from graphkb.report.evidence import EvidenceReader
 from graphkb.report.llm import ModelReports, choose_communities, write_reports
 from graphkb.report.offline import OfflineReports
 from graphkb.settings import LanguageModel, Report
@@ -40,6 +44,7 @@ def write(server: ModelServer, tmp_path: Path) -> Iterator[Write]:
         kept: pl.DataFrame | None = None,
         llm: dict[str, Any] | None = None,
         given: pl.DataFrame | None = None,
+        inputs: dict[str, str] | None = None,
         **own: Any,
     ) -> ModelReports:
         known = {"model": "m", "base_url": server.url, "max_retries": 0, **(llm or {})}
@@ -49,7 +54,10 @@ def write(server: ModelServer, tmp_path: Path) -> Iterator[Write]:
         options = Report(**{"model_share": 100.0, **own})
         corpus = world.corpus()
         offline = OfflineReports(corpus, options, kept)
-        return write_reports(corpus, offline, options, model, tmp_path, given=given, kept=kept)
+        return write_reports(
+            corpus, offline, options, model, tmp_path,
+            given=given, kept=kept, asked_by_inputs=inputs,
+        )  # fmt: skip
 
     yield write
     for model in made:
@@ -146,6 +154,45 @@ def test_what_was_written_is_not_asked_again(
     assert server.requests == []
     assert write(both.shuffled(3), first).reports.equals(first)
     assert server.requests == []
+
+
+def test_what_known_inputs_led_to_is_not_gathered_again(
+    write: Write, both: Any, make_world: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for world in (both, large_world(make_world)):
+        first = write(world)
+        assert len(first.asked_by_inputs) == first.reports.height
+        with monkeypatch.context() as patched:
+            patched.setattr(EvidenceReader, "gather", None)
+            again = write(world.shuffled(3), first.reports, inputs=first.asked_by_inputs)
+        assert again.reports.equals(first.reports)
+        assert again.asked_by_inputs == first.asked_by_inputs
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda world: {"entities": world.entities.with_columns(
+            description=pl.col("description").fill_null("") + " More of it. 还有。")},
+        lambda world: {"relationships": world.relationships.with_columns(
+            weight=pl.col("weight") * 2 + pl.col("id").rank())},
+        lambda world: {"text_units": world.text_units.with_columns(
+            human_readable_id=pl.col("human_readable_id") + 7)},
+        lambda world: {"text_units": world.text_units.with_columns(language=pl.lit("zh"))},
+    ],
+    ids=["description", "weight", "number", "language"],
+)  # fmt: skip
+def test_other_inputs_give_the_reports_that_gathering_gives(
+    write: Write, both: Any, make_world: Callable[..., Any], change: Callable[[Any], dict[str, Any]]
+) -> None:
+    for world in (both, large_world(make_world)):
+        first = write(world)
+        moved = replace(world, **change(world))
+        gathered = write(moved, first.reports)
+        recalled = write(moved, first.reports, inputs=first.asked_by_inputs)
+        assert recalled.reports.equals(gathered.reports)
+        assert recalled.asked_by_inputs == gathered.asked_by_inputs
+        assert recalled.asked_by_inputs != first.asked_by_inputs
 
 
 def test_reports_that_are_there_already_stay_and_cost_nothing(
@@ -368,3 +415,49 @@ def test_a_world_without_communities_has_no_reports(
 ) -> None:
     assert write(make_world({"a": "Elba is an island."}, ["Elba"])).reports.height == 0
     assert server.requests == []
+
+
+def test_a_report_is_asked_for_as_soon_as_its_parts_are_there(
+    write: Write, server: ModelServer, make_world: Callable[..., Any]
+) -> None:
+    """Also while others of the level below are still awaited."""
+    world = large_world(make_world)
+    table = world.communities.to_dicts()
+    table[0]["children"] = [1, 2]
+    world = replace(world, communities=rows("communities", table))
+    asked = threading.Event()
+    waited: list[bool] = []
+
+    def play(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if "Reports of parts" in prompt_of(body):
+            asked.set()
+        elif "Person K met Person L" in prompt_of(body):
+            waited.append(asked.wait(10))
+        return write_report(body)
+
+    server.play = play
+    written = write(world, max_input_tokens=200)
+    assert written.failures == {}
+    assert waited == [True]
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_replies_in_any_order_make_the_same_reports(
+    write: Write, server: ModelServer, both: Any, make_world: Callable[..., Any], tmp_path: Path,
+    share: float,
+) -> None:  # fmt: skip
+    def play(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        mark = hashlib.sha256(prompt_of(body).encode()).digest()
+        time.sleep(mark[0] / 10_000)
+        return said("no") if mark[1] < 60 else write_report(body)
+
+    server.play = play
+    for world in (both, large_world(make_world)):
+        own = {"max_input_tokens": 200, "model_share": share * world.communities.height}
+        found = []
+        for concurrency in (1, 8):
+            for path in (tmp_path / "cache").glob("*"):
+                path.unlink()
+            found.append(write(world, llm={"concurrency": concurrency}, **own))
+        assert found[0].reports.equals(found[1].reports)
+        assert list(found[0].failures.items()) == list(found[1].failures.items())
