@@ -16,7 +16,12 @@ import numpy as np
 from graphkb.embed import Made, Vectors, unit_rows, vector_problem
 from graphkb.embed.onnx import load_onnx, onnx_file
 from graphkb.embed.prefixes import passage_prefix, query_prefix
-from graphkb.errors import EmbeddingError, MissingExtraError, SettingsError
+from graphkb.errors import (
+    EmbeddingError,
+    EmbeddingSettingsError,
+    MissingExtraError,
+    SettingsError,
+)
 from graphkb.settings import Embed
 
 Encode = Callable[[Sequence[str]], Any]
@@ -59,7 +64,7 @@ def _fastembed(model: str) -> Encode:
 def _onnx(model: str) -> Encode:
     file = onnx_file(Path(model).expanduser())
     if file is None:
-        raise EmbeddingError(f"embed.model: {model} is no ONNX file, nor a folder with one")
+        raise EmbeddingSettingsError(f"embed.model: {model} is no ONNX file, nor a folder with one")
     return load_onnx(file)
 
 

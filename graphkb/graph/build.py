@@ -17,7 +17,6 @@ import polars as pl
 from graphkb.extract.context import title_names
 from graphkb.extract.unit import RELATED
 from graphkb.graph import lookup
-from graphkb.graph.rows import row_arrays
 from graphkb.text.names import name_key
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -33,7 +32,6 @@ def build_graph(
     relationships: pl.DataFrame,
     text_units: pl.DataFrame,
     search_texts: pl.DataFrame | None = None,
-    nodes: pl.DataFrame | None = None,
 ) -> Arrays:
     """All arrays :class:`graphkb.search.graph.GraphIndex` reads; the same for any row order.
 
@@ -52,10 +50,7 @@ def build_graph(
     key_*                 hash of name key, entity, weight (1 title, less for shared aliases)
     word_*                by hash of a name's word: entities; entity_words counts them
     ====================  ==================================================================
-
-    Those of :func:`graphkb.graph.rows.row_arrays` are among them.
     """
-    rows = row_arrays(entities, relationships, nodes)
     units = text_units.select("id", "text", "context").sort("id")
     entities = entities.select("id", "title", "aliases").sort("id")
     unit_index = units.select(pl.col("id").alias("text_unit_id")).with_row_index("unit")
@@ -87,7 +82,7 @@ def build_graph(
     arrays |= lookup.token_arrays(units, search_texts)
     arrays |= lookup.key_arrays(keys)
     arrays |= lookup.word_arrays(keys, n_entities)
-    return arrays | rows
+    return arrays
 
 
 def _damping(frequency: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:

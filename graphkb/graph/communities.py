@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from graphkb.graph.leiden import (
     Edges,
@@ -19,6 +21,10 @@ from graphkb.settings import Cluster
 from graphkb.tables import TABLES, content_hash
 
 _TITLE_ENTITIES = 3
+_OLDEST = pl.CompatLevel.oldest()
+
+# Columns of the table that a community's members give.
+_OWN = ("id", "level", "parent", "title", "entity_ids", "size")
 
 # Below this Jaccard overlap a community is a new one and gets a new number.
 _SAME_COMMUNITY = 0.25
@@ -111,13 +117,14 @@ def _prior(ids: list[str], previous: pl.DataFrame) -> Prior | None:
 
 def _old_numbers(ids: list[str], communities: pl.DataFrame, level: int) -> Integers:
     members = (
-        communities.filter(pl.col("level") == level)
+        communities.lazy()
+        .filter(pl.col("level") == level)
         .select("community", pl.col("entity_ids").alias("id"))
         .explode("id")
         .unique("id", keep="first", maintain_order=True)
     )
-    frame = pl.DataFrame({"id": ids}, schema={"id": pl.String()})
-    joined = frame.join(members, on="id", how="left", maintain_order="left")
+    frame = pl.LazyFrame({"id": ids}, schema={"id": pl.String()})
+    joined = frame.join(members, on="id", how="left", maintain_order="left").collect()
     return joined["community"].fill_null(-1).cast(pl.Int64).to_numpy()
 
 
@@ -186,8 +193,7 @@ def _table(
 ) -> pl.DataFrame:
     named = entities.sort("id").unique("id", keep="first", maintain_order=True)
     names = named["title"].fill_null("").to_list()
-    members: dict[int, list[int]] = {}
-    records: dict[int, dict[str, object]] = {}
+    columns: dict[str, list[Any]] = {name: [] for name in ("community", *_OWN)}
     children: dict[int, list[int]] = {}
     above: Integers | None = None
     for level, (labels, number) in enumerate(zip(levels, numbers, strict=True)):
@@ -196,29 +202,36 @@ def _table(
             community = int(number[label])
             parent = -1 if above is None else int(above[nodes[0]])
             children.setdefault(parent, []).append(community)
-            members[community] = nodes
             entity_ids = [ids[node] for node in nodes]
-            records[community] = {
-                "id": content_hash(str(level), *entity_ids),
-                "level": level,
-                "parent": parent,
-                "title": ", ".join(names[node] for node in central[label]),
-                "entity_ids": entity_ids,
-                "size": len(nodes),
-            }
+            columns["community"].append(community)
+            columns["id"].append(content_hash(str(level), *entity_ids))
+            columns["level"].append(level)
+            columns["parent"].append(parent)
+            columns["title"].append(", ".join(names[node] for node in central[label]))
+            columns["entity_ids"].append(entity_ids)
+            columns["size"].append(len(nodes))
         above = number[labels]
-    rows = [
-        {
-            **record,
-            "human_readable_id": community,
-            "community": community,
-            "children": sorted(children.get(community, [])),
-            "period": None,
-        }
-        for community, record in records.items()
+    columns["children"] = [
+        sorted(children.get(community, [])) for community in columns["community"]
     ]
     table = TABLES["communities"]
-    return table.conform(pl.DataFrame(rows, schema=table.schema))
+    series = [_series(name, values, table.schema[name]) for name, values in columns.items()]
+    return table.conform(
+        pl.DataFrame(series).with_columns(
+            human_readable_id="community", period=pl.lit(None, pl.String)
+        )
+    )
+
+
+def _series(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
+    """A column. Polars takes each list of a list column by itself, which is slow: they are given
+    in one row."""
+    if not isinstance(dtype, pl.List):
+        return pl.Series(name, values, dtype=dtype)
+    ends = pl.Series(np.cumsum([0, *map(len, values)]), dtype=pl.Int32)
+    flat = pl.Series([one for part in values for one in part], dtype=dtype.inner)
+    parts = (column.to_arrow(compat_level=_OLDEST) for column in (ends, flat))
+    return pl.Series(name, pa.ListArray.from_arrays(*parts))
 
 
 def _groups(labels: Integers) -> list[list[int]]:

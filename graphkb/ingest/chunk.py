@@ -10,10 +10,12 @@ from typing import Any
 import polars as pl
 
 from graphkb.ingest.chunkers import CHUNKERS
-from graphkb.ingest.chunkers.piece import Budget, Piece
+from graphkb.ingest.chunkers.piece import UNCOUNTED, Budget, Piece
 from graphkb.settings_input import Chunks
 from graphkb.tables import TABLES, content_hash
+from graphkb.text.encoding import prepare_for
 from graphkb.text.language import detect_language
+from graphkb.text.tokens import count_tokens
 
 _SEPARATOR = " › "
 _LONGEST_NAME = 200
@@ -26,7 +28,28 @@ def cut_documents(documents: pl.DataFrame, options: Chunks) -> pl.DataFrame:
     ``options.size`` tokens; together the units hold every visible character. A document's units
     depend on nothing but its own row. Neighbours that share a ``parent_id`` are one larger unit.
     """
-    whole = Budget(options.size, options.overlap, options.table_rows)
+    prepare_for(documents["text"].to_list())
+    return _cut(documents, options, counts=True)
+
+
+def cut_uncounted(documents: pl.DataFrame, options: Chunks) -> pl.DataFrame:
+    """As :func:`cut_documents`, where units may be wanted before their tokens are counted: that
+    is left to :func:`counted` for short ones, the first of which waits for the tokenizer."""
+    return _cut(documents, options, counts=options.parents > 0)
+
+
+def counted(units: pl.DataFrame) -> pl.DataFrame:
+    """The units with the tokens of those that have none yet."""
+    open_ = units["n_tokens"] == UNCOUNTED
+    texts = units.filter(open_)["text"].to_list()
+    prepare_for(texts)
+    n_tokens = units["n_tokens"].to_numpy(writable=True)
+    n_tokens[open_.to_numpy()] = [count_tokens(text) for text in texts]
+    return units.with_columns(n_tokens=pl.Series(n_tokens, dtype=units["n_tokens"].dtype))
+
+
+def _cut(documents: pl.DataFrame, options: Chunks, *, counts: bool) -> pl.DataFrame:
+    whole = Budget(options.size, options.overlap, options.table_rows, counts=counts)
     columns: dict[str, list[Any]] = {name: [] for name in TABLES["text_units"].schema}
     for document_id, title, text, media_type, page_starts in documents.select(
         "id", "title", "text", "media_type", "page_starts"

@@ -6,8 +6,6 @@ import re
 
 from graphkb.errors import InputError
 from graphkb.ingest.readers import READERS
-from graphkb.ingest.readers.epub import is_epub
-from graphkb.ingest.readers.office import is_office_name, office_suffix
 from graphkb.ingest.records import FileReading, Reader, SourceFile, is_blank
 from graphkb.settings_input import Input
 from graphkb.types import Refused
@@ -22,6 +20,8 @@ _SIGNATURES = (
     (b"PAR1", "a Parquet file"),
     (b"{\\rtf", "an RTF document"),
 )
+# How files begin whose insides say what they are: zip containers and old Office files.
+_PACKED = (b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11\xe0")
 # How files begin that are read under any name.
 _SHOWN = (
     (rb"(?s)(?:\xef\xbb\xbf)?\s{0,64}%PDF-", ".pdf"),
@@ -82,12 +82,10 @@ def find_reader(source: SourceFile, data: bytes) -> Reader:
     """
     if not data:
         raise InputError("the file is empty (0 bytes); add text or remove it")
-    office = office_suffix(data, source.suffix)
-    if office is not None:
-        return READERS[office]
+    packed = _packed_suffix(source, data) if data.startswith(_PACKED) else None
+    if packed is not None:
+        return READERS[packed]
     shown = next((suffix for start, suffix in _SHOWN if re.match(start, data)), None)
-    if shown == ".zip" and is_epub(data):
-        return READERS[".epub"]
     if shown == ".zip" and is_office_name(source.suffix):
         raise InputError(f"an ordinary zip archive under a {source.suffix} name; rename it to .zip")
     # Programs and other formats that are archives inside keep the name of what they are.
@@ -104,6 +102,20 @@ def find_reader(source: SourceFile, data: bytes) -> Reader:
     if kind is not None:
         raise InputError(f"{kind}; read are {_types_read()}: save it as one of these")
     return READERS[source.suffix]
+
+
+def _packed_suffix(source: SourceFile, data: bytes) -> str | None:
+    """The suffix of the Office document or book that is packed here, else None."""
+    from graphkb.ingest.readers.epub import is_epub
+    from graphkb.ingest.readers.office import office_suffix
+
+    office = office_suffix(data, source.suffix)
+    return ".epub" if office is None and data.startswith(b"PK") and is_epub(data) else office
+
+
+def is_office_name(suffix: str) -> bool:
+    """True for the suffixes of Office documents, old and new, which other formats borrow."""
+    return re.fullmatch(r"\.(?:doc|dot|xls|xlt|ppt|pps|pot)[xmb]?", suffix) is not None
 
 
 def _is_misnamed_text(source: SourceFile, data: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class FileUnits:
     """The text units of one file: the rows of ``text_units`` with path and title of their
-    document, their sizes, what was refused of the file, and what reading it noted."""
+    document, of a workbook also their ``sheets``, ``row`` and ``row_end``; their sizes, what was
+    refused of the file, and what reading it noted."""
 
     units: pl.DataFrame
     sizes: dict[str, Any]
@@ -66,5 +68,30 @@ def cut_file(path: Path, settings: Settings) -> FileUnits:
         .join(of_documents, on="document_id", how="left", maintain_order="left")
         .drop("human_readable_id")
     )
+    units = _in_sheets(units, documents)
     notes = (*reading.notes, *assembled.warnings)
     return FileUnits(units, unit_sizes(units, settings.chunks.size), reading.refused, notes)
+
+
+def _in_sheets(units: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """The units with their places in sheets; as they are where no document may have rows."""
+    import polars as pl
+
+    from graphkb.text.sheets import WITH_ROWS, SheetMap, SheetPlace
+
+    books = documents.filter(pl.col("media_type").is_in(list(WITH_ROWS)))
+    maps = {
+        row["id"]: SheetMap(row["text"], row["page_starts"], json.loads(row["metadata"]))
+        for row in books.iter_rows(named=True)
+    }
+    if not maps:
+        return units
+    spans = units.select("document_id", "char_start", "char_end").iter_rows()
+    places = [
+        maps[key].place(start, end) if key in maps else SheetPlace() for key, start, end in spans
+    ]
+    return units.with_columns(
+        pl.Series("sheets", [place.sheets for place in places], dtype=pl.List(pl.String())),
+        pl.Series("row", [place.row for place in places], dtype=pl.Int64()),
+        pl.Series("row_end", [place.row_end for place in places], dtype=pl.Int64()),
+    )

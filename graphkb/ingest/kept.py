@@ -10,20 +10,21 @@ import stat
 import sys
 import zlib
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING
 
 from graphkb import __version__
 from graphkb.ingest.records import FileReading, Record, SourceFile
 from graphkb.settings_input import Input
 from graphkb.tables import content_hash
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 _FOLDER = "readings"
 # Larger readings are not kept: what claims to be one would be as long in the reading as a file.
 _MOST_BYTES = 200_000_000
-_READING = TypeAdapter(FileReading)
 
 
 class KeptReadings:
@@ -104,12 +105,19 @@ def _unpacked(path: Path) -> FileReading:
     content = unpacker.decompress(path.read_bytes(), _MOST_BYTES)
     if not unpacker.eof:
         raise ValueError("cut off, or too large")
-    reading = _READING.validate_python(json.loads(content))
+    reading = _adapter().validate_python(json.loads(content))
     if _packed(reading) != content:
         raise ValueError("not all of it is what was written")
     if not _says_something(reading) or not all(map(_pages_fit, reading.records)):
         raise ValueError("not what a reader gives")
     return reading
+
+
+@lru_cache(maxsize=1)
+def _adapter() -> TypeAdapter[FileReading]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(FileReading)
 
 
 def _says_something(reading: FileReading) -> bool:

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 
 from graphkb.errors import InputError
 from graphkb.ingest.detect import checked, find_reader
-from graphkb.ingest.ocr import most_threads
 from graphkb.ingest.read import read_bytes, read_file
 from graphkb.ingest.readers import READERS
-from graphkb.ingest.readers.pdf import join_pdf, pages_apart, read_pdf_part
 from graphkb.ingest.records import FileReading, SourceFile
 from graphkb.settings_input import Input
 from graphkb.types import Refused
@@ -59,6 +57,9 @@ class Shared:
 def do_task(source: SourceFile, options: Input, task: Task) -> FileReading | Shared | bytes:
     """What a file gave, or the parts in which to read it, or one part read. Never raises for a bad
     file: the reading says why it is refused."""
+    from graphkb.ingest.ocr import most_threads
+    from graphkb.ingest.readers.pdf import join_pdf, read_pdf_part
+
     if isinstance(task, Whole):
         parts = _parts(source, options, task.processes) if task.processes > 1 else ()
         return Shared(parts) if parts else read_file(source, options)
@@ -74,6 +75,8 @@ def do_task(source: SourceFile, options: Input, task: Task) -> FileReading | Sha
 
 def _parts(source: SourceFile, options: Input, processes: int) -> tuple[Part, ...]:
     """The parts of a file that is worth sharing, else none."""
+    from graphkb.ingest.readers.pdf import pages_apart
+
     if source.suffix in options.converters:
         return ()
     try:

@@ -1,25 +1,58 @@
-"""Graph arrays beside the tables: one folder of .npy files a version, read memory-mapped."""
+"""Graph arrays beside the tables: one folder of .npy files a version, read memory-mapped.
+
+``arrays.json`` in the folder says of each array its type, its shape and a hash of its bytes, so
+that a lost, cut or foreign file is told from a whole one. Folders of older versions lack it.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
+import math
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from graphkb.errors import StoreError
+from graphkb.store.manifest import replace_file, sync_folder
 
 FOLDER = "graph"
+FACTS = "arrays.json"
+
+_WAY_OUT = "run graphkb doctor --repair, then graphkb index"
+# Smaller files are read whole; numpy cannot map an empty array.
+_PAGE = 4096
+
+
+class GraphArrays(dict[str, NDArray[Any]]):
+    """Arrays of one folder by name. One that is not there is damage: raises StoreError."""
+
+    def __init__(self, folder: Path, facts: Mapping[str, Mapping[str, Any]]) -> None:
+        super().__init__()
+        self._folder, self._facts = folder, facts
+
+    def __missing__(self, name: str) -> NDArray[Any]:
+        raise StoreError(f"{self._folder / name}.npy: is missing; {_WAY_OUT}")
+
+    def altered(self) -> list[str]:
+        """Names of the arrays whose bytes are not those that were written, as far as
+        ``arrays.json`` is there to say so. Reads every byte, about 1 GB a second."""
+        facts = self._facts
+        return [name for name in sorted(facts) if _hash(self[name]) != facts[name]["blake2b"]]
 
 
 def write_arrays(output: Path, name: str, arrays: Mapping[str, NDArray[Any]]) -> str:
     """Write arrays into ``output/graph/<name>`` and return that path relative to ``output``.
 
     A folder that is there stays, a reader may have it mapped: a number is added to the name.
+    Everything is on disk for good when this returns, as the manifest that will name it.
     """
     folder = output / FOLDER / name
     try:
@@ -29,33 +62,115 @@ def write_arrays(output: Path, name: str, arrays: Mapping[str, NDArray[Any]]) ->
             folder = output / FOLDER / f"{name}.{number}"
         folder.mkdir(parents=True)
         for key, array in sorted(arrays.items()):
-            np.save(folder / f"{key}.npy", array, allow_pickle=False)
+            with open(folder / f"{key}.npy", "wb") as file:
+                np.save(file, array, allow_pickle=False)
+                file.flush()
+                os.fsync(file.fileno())
+        facts = {key: _facts_of(array) for key, array in arrays.items()}
+        replace_file(folder / FACTS, json.dumps(facts, indent=1, sort_keys=True))
+        for parent in (folder.parent, output):
+            sync_folder(parent)
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written ({error.strerror or error})") from error
     return f"{FOLDER}/{folder.name}"
 
 
-def read_arrays(output: Path, relative: str) -> dict[str, NDArray[Any]]:
-    """Memory-mapped arrays by name. Raises StoreError when the folder is missing or damaged."""
+def _facts_of(array: NDArray[Any]) -> dict[str, Any]:
+    return {"dtype": array.dtype.str, "shape": list(array.shape), "blake2b": _hash(array)}
+
+
+def _hash(array: NDArray[Any]) -> str:
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return hashlib.blake2b(flat.view(np.uint8).data, digest_size=16).hexdigest()
+
+
+def read_arrays(output: Path, relative: str) -> GraphArrays:
+    """Memory-mapped arrays by name; only headers and sizes are looked at.
+
+    Raises StoreError when the folder or an array is missing, or an array cannot be read or is
+    of another type or shape than was written.
+    """
     folder = output / relative
     if not relative:
         raise StoreError(f"{output / FOLDER}: the graph arrays are not made; run graphkb index")
-    arrays: dict[str, NDArray[Any]] = {}
+    facts = _read_facts(folder)
     try:
-        for path in sorted(folder.iterdir()):
-            if path.suffix == ".npy":
-                # numpy cannot map an empty array.
-                small = path.stat().st_size < 4096
-                mapped = np.load(path, mmap_mode=None if small else "r")
-                # Plain views of the mapped memory: numpy.memmap makes every slice five times as
-                # slow, and a question takes a thousand of them.
-                arrays[path.stem] = np.asarray(mapped)
-    except (OSError, ValueError) as error:
+        names = [path.stem for path in folder.iterdir() if path.suffix == ".npy"]
+    except OSError as error:
         raise StoreError(
-            f"{folder}: the graph arrays cannot be read ({error}); "
-            "run graphkb doctor --repair, then graphkb index"
+            f"{folder}: the graph arrays cannot be read ({error}); {_WAY_OUT}"
         ) from error
+    arrays = GraphArrays(folder, facts)
+    for name in sorted(facts or names):
+        arrays[name] = array = _read(folder, name)
+        said = facts.get(name)
+        if said and (said["dtype"] != array.dtype.str or said["shape"] != list(array.shape)):
+            raise StoreError(
+                f"{folder / name}.npy: is another array ({array.dtype.str} {list(array.shape)}, "
+                f"{FACTS} says {said['dtype']} {said['shape']}); {_WAY_OUT}"
+            )
     return arrays
+
+
+def _read(folder: Path, name: str) -> NDArray[Any]:
+    path = folder / f"{name}.npy"
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if not size:
+                raise ValueError("it is empty")
+            if npy.read_magic(file) != (1, 0):
+                raise ValueError("a format that graphkb does not write")
+            shape, in_columns, dtype = npy.read_array_header_1_0(file)
+            start, count = file.tell(), math.prod(shape)
+            if dtype.hasobject or size != start + count * dtype.itemsize:
+                raise ValueError(f"{size} bytes do not hold {dtype.str} {list(shape)}")
+            order: Literal["C", "F"] = "F" if in_columns else "C"
+            if size < _PAGE:
+                array: NDArray[Any] = np.fromfile(file, dtype, count)
+                return array.reshape(shape, order=order)
+        # Plain views of the mapped memory: numpy.memmap makes every slice five times as slow,
+        # and a question takes a thousand of them.
+        return np.asarray(np.memmap(path, dtype, "r", start, shape, order))
+    except FileNotFoundError:
+        raise StoreError(f"{path}: is missing; {_WAY_OUT}") from None
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: cannot be read ({error}); {_WAY_OUT}") from error
+
+
+def _read_facts(folder: Path) -> dict[str, dict[str, Any]]:
+    """What ``arrays.json`` says by array; nothing where there is no such file."""
+    path = folder / FACTS
+    try:
+        facts: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: cannot be read ({error}); {_WAY_OUT}") from error
+    known = {"dtype", "shape", "blake2b"}
+    whole = isinstance(facts, dict) and facts
+    if not whole or not all(isinstance(f, dict) and known <= f.keys() for f in facts.values()):
+        raise StoreError(f"{path}: does not say what the arrays are; {_WAY_OUT}")
+    return facts
+
+
+def array_damage(output: Path, relative: str, content: bool = False) -> str:
+    """What is wrong with the arrays of a folder, and in which file; empty when nothing is.
+
+    Looks at names, types and shapes, with ``content`` also at every byte.
+    """
+    try:
+        arrays = read_arrays(output, relative)
+    except StoreError as error:
+        return str(error).removesuffix(f"; {_WAY_OUT}")
+    altered = arrays.altered() if content else ()
+    files = ", ".join(f"{name}.npy" for name in altered)
+    return f"{output / relative}: other bytes than were written in {files}" if files else ""
+
+
+def are_described(output: Path, relative: str) -> bool:
+    """Whether ``arrays.json`` is there: an older graphkb wrote none."""
+    return (output / relative / FACTS).is_file()
 
 
 def drop_arrays(output: Path, keep: set[str]) -> None:

@@ -42,8 +42,5 @@ def from_arrow(arrow: pa.Table) -> pl.DataFrame:
     """What the store returns as a frame; vectors as lists."""
     frame = pl.from_arrow(arrow)
     assert isinstance(frame, pl.DataFrame)
-    return frame.with_columns(
-        pl.col(name).cast(pl.List(pl.Float32))
-        for name, dtype in frame.schema.items()
-        if isinstance(dtype, pl.Array)
-    )
+    arrays = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Array)]
+    return frame.cast(dict.fromkeys(arrays, pl.List(pl.Float32))) if arrays else frame

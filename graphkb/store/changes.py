@@ -14,24 +14,16 @@ def changed_groups(
 
     A group whose rows differ stands in both lists. Values are given as strings, sorted.
     """
+    if old.equals(new):
+        return [], []
     group = table.key[0]
-    rest = [column for column in table.schema if column != group]
+    # Rows are distinct: their key is in them.
+    before, after = old.hash_rows(seed=7), new.hash_rows(seed=7)
+    gone, come = ~before.is_in(after.implode()), ~after.is_in(before.implode())
+    moved = pl.concat([old[group].filter(gone), new[group].filter(come)]).unique()
+    return _moved(old[group], moved), _moved(new[group], moved)
 
-    def digest(frame: pl.DataFrame) -> pl.DataFrame:
-        return (
-            frame.select(pl.col(group).cast(pl.String), pl.struct(rest).hash(seed=7).alias("h"))
-            .group_by(group)
-            .agg(pl.col("h").sort(), pl.len().alias("n"))
-            .select(group, pl.struct("h", "n").hash(seed=7).alias("digest"))
-        )
 
-    joined = digest(old).join(
-        digest(new), on=group, how="full", coalesce=True, suffix="_new", nulls_equal=True
-    )
-    removed = joined.filter(
-        pl.col("digest").is_not_null() & pl.col("digest").ne_missing(pl.col("digest_new"))
-    )
-    added = joined.filter(
-        pl.col("digest_new").is_not_null() & pl.col("digest").ne_missing(pl.col("digest_new"))
-    )
-    return sorted(removed[group].to_list()), sorted(added[group].to_list())
+def _moved(groups: pl.Series, moved: pl.Series) -> list[str]:
+    found = groups.filter(groups.is_in(moved.implode())).unique()
+    return found.cast(pl.String).sort().to_list()

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-import importlib.util
+import atexit
 import os
 import re
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphkb.errors import StoreError
+from graphkb.forked import begin_threads
+from graphkb.store.rest_client import without_rest_client
 
 if TYPE_CHECKING:
     import lancedb
 
-_REST_CLIENT = "lance_namespace_urllib3_client"
 _RUST_PLACE = re.compile(r", /\S+\.rs:\d+")
+# Its Rust part can be loaded only once.
+_PYTHON_OF_LANCEDB = re.compile(r"(?:lancedb|lance_namespace)(?!\._lancedb)(?:\.|\Z)")
+# The first question of a process asks the store from two threads.
+_IMPORTING = threading.Lock()
 
 
 def connect(path: Path) -> lancedb.DBConnection:
-    """The database in a folder; it sees what other processes commit."""
+    """The database in a folder; it sees what other processes commit. Raises UsageError in a
+    process forked from one that used a database."""
+    begin_threads()
     # LanceDB's Rust side warns on standard error about its own future API.
     os.environ.setdefault("LANCEDB_LOG", "error")
     _import_lancedb()
@@ -33,39 +41,56 @@ def connect(path: Path) -> lancedb.DBConnection:
 
 def _import_lancedb() -> None:
     """Import lancedb without what takes half a second of CPU and serves no folder."""
-    if "lancedb" in sys.modules:
-        return
-    with _without_rest_client(), _models_built_at_first_use(), _unchecked_overrides():
-        import lancedb  # noqa: F401
+    with _IMPORTING:
+        if "lancedb" in sys.modules:
+            return
+        try:
+            with (
+                without_rest_client(),
+                _models_built_at_first_use(),
+                _unchecked_overrides(),
+                _not_shut_down_in_forks(),
+            ):
+                import lancedb
+        except Exception:
+            # A version that this does not suit is imported as it is.
+            for name in [name for name in sys.modules if _PYTHON_OF_LANCEDB.match(name)]:
+                del sys.modules[name]
+            import lancedb  # noqa: F401
 
 
 @contextmanager
-def _without_rest_client() -> Iterator[None]:
-    """An empty package in the place of a REST catalogue's client, whose ``__init__`` builds
-    argument checks for every call of every endpoint: lancedb takes data classes from inside it,
-    which are found all the same. It is taken away afterwards, so that whoever wants the client
-    gets it."""
-    spec = None if _REST_CLIENT in sys.modules else importlib.util.find_spec(_REST_CLIENT)
-    if spec is None:
-        yield
-        return
-    package = importlib.util.module_from_spec(spec)
-    sys.modules[_REST_CLIENT] = package
+def _not_shut_down_in_forks() -> Iterator[None]:
+    """A forked process, even one that never looks into the store, would wait at its end for
+    lancedb's threads, which stayed in the parent: it leaves their end to the parent."""
+    register, registered = atexit.register, []
+
+    def noted(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
+        if (getattr(function, "__module__", None) or "").startswith("lancedb"):
+            registered.append(function)
+        return register(function, *args, **kwargs)
+
+    def forget() -> None:
+        for function in registered:
+            atexit.unregister(function)
+
+    atexit.register = noted  # type: ignore[assignment]
     try:
         yield
     finally:
-        if sys.modules.get(_REST_CLIENT) is package:
-            del sys.modules[_REST_CLIENT]
+        atexit.register = register
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=forget)
 
 
 @contextmanager
 def _models_built_at_first_use() -> Iterator[None]:
-    """The two hundred data classes of that catalogue get their checks when one is first used
-    (pydantic's ``defer_build``, which classes inherit)."""
+    """Data classes get their checks when one is first used (pydantic's ``defer_build``, which
+    classes inherit)."""
     from pydantic import BaseModel, ConfigDict
 
     own = BaseModel.model_config
-    BaseModel.model_config = ConfigDict(**own, defer_build=True)
+    BaseModel.model_config = ConfigDict(**{**own, "defer_build": True})
     try:
         yield
     finally:

@@ -54,14 +54,16 @@ class Store(StoredTables):
         With ``stemming`` full text is found by the stems of English words. The index remembers
         that, so a question is always looked up the way its version was indexed.
         """
+        if name not in {*_FULL_TEXT, *_SCALAR_INDEXES, "vectors"}:
+            return
         from lancedb.index import FTS, BTree, HnswSq
 
         live = self._writable(name)
-        rows = live.count_rows()
-        have = {column for entry in live.list_indices() for column in entry.columns}
         with explained(self.path, name):
+            rows, entries = live.count_rows(), live.list_indices()
+            have = {column for entry in entries for column in entry.columns}
             wanted = "tokens_stemmed" if stemming else "tokens_whole"
-            names = {entry.name for entry in live.list_indices()}
+            names = {entry.name for entry in entries}
             if name in _FULL_TEXT and rows and wanted not in names:
                 live.create_index(
                     "tokens",

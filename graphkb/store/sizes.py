@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from graphkb.store.arrays import FOLDER as GRAPH
@@ -25,12 +27,21 @@ def part_sizes(output: Path, cache: Path) -> dict[str, int]:
 
 def _size(path: Path, seen: set[tuple[int, int]]) -> int:
     total = 0
-    for file in [path] if path.is_file() else path.rglob("*"):
+    for file in _files(path):
         try:
             facts = file.stat()
         except FileNotFoundError:  # a writer is at work
             continue
-        if file.is_file() and (facts.st_dev, facts.st_ino) not in seen:
+        if stat.S_ISREG(facts.st_mode) and (facts.st_dev, facts.st_ino) not in seen:
             seen.add((facts.st_dev, facts.st_ino))
             total += facts.st_size
     return total
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """A file, or those below a folder; what a writer removes meanwhile is passed over."""
+    if path.is_file():
+        yield path
+    # Path.rglob raises where a folder goes between its listing and its own.
+    for folder, _, names in os.walk(path):
+        yield from (Path(folder, name) for name in names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from graphkb.forked import check_not_forked
 from graphkb.store.arrow import from_arrow, to_arrow
 from graphkb.store.changes import changed_groups
 from graphkb.store.database import connect, explained
@@ -34,7 +36,9 @@ _FOREVER = timedelta(days=36_500)
 # Lance drops versions by age. What is needed is this much older than what may go, so that
 # rounding of times never decides.
 _MARGIN = timedelta(seconds=1)
-# A table without an index is compacted when small changes left it in more pieces than this.
+# Columns whose index is brought up to date with every change.
+_INDEXED = ("tokens", "vector")
+# A table without one is compacted when small changes left it in more pieces than this.
 _MOST_FRAGMENTS = 16
 
 
@@ -68,6 +72,7 @@ class StoredTables:
         self.path = output / folder
         self._tables = dict(tables)
         self._later: dict[str, Callable[[], None]] = {}
+        self._behind: Future[None] | None = None
         self._opened: dict[str, tuple[int, Any]] = {}
         self._kept: dict[tuple[str, str, tuple[str, ...]], KeptTable] = {}
         self._counts: dict[tuple[str, int], int] = {}
@@ -75,17 +80,54 @@ class StoredTables:
 
     @property
     def tables(self) -> dict[str, int]:
-        """Pinned versions by table, when all that was put off is written."""
-        while self._later:
-            self.write_next()
+        """Pinned versions by table, when all that was put off is written. Raises UsageError in
+        a forked process, where no table can be read."""
+        check_not_forked()
+        while self._later or self._behind is not None:
+            behind, self._behind = self._behind, None
+            if behind is None:
+                self._write_first()
+            else:
+                behind.result()
         return self._tables
 
     def write_next(self) -> bool:
-        """Write one of the tables that :meth:`write` put off; False when none is left."""
-        name = next(iter(self._later), None)
+        """Write one of the tables that :meth:`write` put off; False when none is left, or
+        :meth:`write_behind` is at it."""
+        if not self._later or (self._behind is not None and not self._behind.done()):
+            return False
+        self._write_first()
+        return True
+
+    def write_behind(self) -> None:
+        """Write what was put off on another thread, where the database was opened before.
+        :attr:`tables` waits for it, and raises what went wrong."""
+        if self._database is None or not self._later:
+            return
+        if self._behind is not None:
+            if not self._behind.done():
+                return
+            self._behind.result()
+        thread = ThreadPoolExecutor(1, "graphkb-tables")
+        self._behind = thread.submit(self._write_all)
+        thread.shutdown(wait=False)
+
+    def settle(self) -> None:
+        """Write nothing more of what was put off, and wait for what is being written."""
+        self._later = {}
+        if self._behind is not None:
+            wait([self._behind])
+
+    def _write_all(self) -> None:
+        while self._later:
+            self._write_first()
+
+    def _write_first(self) -> None:
+        later = self._later
+        name = next(iter(later), None)
         if name is not None:
-            self._later.pop(name)()
-        return name is not None
+            later[name]()
+            later.pop(name)
 
     def _connect(self) -> lancedb.DBConnection:
         if self._database is None:
@@ -123,8 +165,9 @@ class StoredTables:
         if not self.has(name):
             return table.empty().select(list(columns or table.schema))
         with explained(self.path, name):
-            arrow = self.open(name).search().select(list(columns or table.schema)).limit(None)
-            frame = from_arrow(arrow.to_arrow())
+            live = self.open(name)
+            source = live.search().select(list(columns)).limit(None) if columns else live
+            frame = from_arrow(source.to_arrow())
         return frame if columns else table.conform(frame)
 
     def where(
@@ -173,6 +216,7 @@ class StoredTables:
         dimension: int | None = None,
         old: pl.DataFrame | None = None,
         later: bool = False,
+        conformed: bool = False,
     ) -> bool:
         """Make the stored table equal ``frame``; True when anything changed.
 
@@ -180,10 +224,11 @@ class StoredTables:
         next, or by :meth:`write_next`.
 
         Only groups of rows (one id, or one text unit) that differ are deleted and added. ``old``
-        is what :meth:`read` gives, for those who have it already.
+        is what :meth:`read` gives, for those who have it already; ``conformed`` says that
+        ``frame`` is as :meth:`~graphkb.tables.Table.conform` gives it.
         """
         table = TABLES[name]
-        frame = table.conform(frame)
+        frame = frame if conformed else table.conform(frame)
         if not self.has(name):
             if later:
                 self._later[name] = partial(self._overwrite, name, frame, dimension)
@@ -206,7 +251,11 @@ class StoredTables:
             fresh = frame.filter(pl.col(group).cast(pl.String).is_in(added))
             if fresh.height:
                 live.add(to_arrow(name, fresh, dimension))
-            if live.list_indices() or _pieces(live) > _MOST_FRAGMENTS:
+            # A look-up by id reads new rows beside its index; words and vectors need one index.
+            needs_index = {*_INDEXED}.intersection(
+                column for entry in live.list_indices() for column in entry.columns
+            )
+            if needs_index or _pieces(live) > _MOST_FRAGMENTS:
                 live.optimize(cleanup_older_than=_FOREVER)
             self._pin(name, live)
         return True

@@ -154,6 +154,25 @@ def find_version(output: Path, wanted: str | int) -> tuple[Path, Manifest]:
     raise UsageError(f"no version or snapshot {text!r}; {_what_is_there(output, kept)}")
 
 
+def check_still_kept(output: Path, source: Path, manifest: Manifest) -> None:
+    """Raises UsageError that lists what is there when a version that :func:`find_version` found
+    was let go of, or its snapshot deleted, since."""
+    try:
+        current = read_manifest(output)
+    except StoreError:
+        current = None
+    if source == output:
+        what = f"version {manifest.version}"
+        known = output / KEPT / f"{manifest.version}.json"
+        there = known.exists() or (current is not None and current.version == manifest.version)
+    else:
+        what = f"snapshot {source.name!r}"
+        there = read_manifest(source) == manifest
+    if not there:
+        kept = kept_manifests(output, current) if current else []
+        raise UsageError(f"{what} is no longer kept; {_what_is_there(output, kept)}")
+
+
 def _what_is_there(output: Path, kept: list[Manifest]) -> str:
     numbers = ", ".join(str(manifest.version) for manifest in reversed(kept)) or "none"
     names = ", ".join(snapshot_names(output)) or "none"

@@ -39,6 +39,8 @@ def detect_language(text: str) -> str:
     ['zh', 'en', 'und']
     """
     sample = text[:20_000]
+    if sample.isascii():
+        return "en" if _SCRIPTS["en"].search(sample) else "und"
     counts = {code: len(pattern.findall(sample)) for code, pattern in _SCRIPTS.items()}
     if counts["ja"] and counts["ja"] * 9 >= counts["zh"]:
         return "ja"

@@ -24,6 +24,11 @@ def _latin_marks() -> dict[int, str]:
     return table
 
 
+# No character before the first radical has a simplified form.
+_FIRST_HAN = "\u2e80"
+_HALVES = re.compile("([\ud800-\udfff]+)")
+
+
 @lru_cache(maxsize=1)
 def _simplifier() -> object:
     import opencc
@@ -37,9 +42,16 @@ def simplify(text: str) -> str:
     >>> simplify("臺灣大學")
     '台湾大学'
     """
-    if text.isascii():
+    if text.isascii() or max(text) < _FIRST_HAN:
         return text
-    converted: str = _simplifier().convert(text)  # type: ignore[attr-defined]
+    try:
+        converted: str = _simplifier().convert(text)  # type: ignore[attr-defined]
+    except UnicodeEncodeError:
+        # opencc cannot read the halves of broken UTF-8; they stay as they are.
+        parts = _HALVES.split(text)
+        converted = "".join(
+            part if place % 2 else simplify(part) for place, part in enumerate(parts)
+        )
     return converted
 
 
@@ -88,9 +100,12 @@ def name_key(name: str) -> str:
     True
     """
     folded = fold(name)
-    key = folded.translate(_NO_QUOTES)
-    key = _SEPARATORS.sub(" ", _DOT.sub("", key)).strip()
-    key = _BETWEEN_HAN.sub("", key)
+    if folded.isascii() and folded.replace(" ", "").isalnum():
+        key = " ".join(folded.split())
+    else:
+        key = folded.translate(_NO_QUOTES)
+        key = _SEPARATORS.sub(" ", _DOT.sub("", key)).strip()
+        key = _BETWEEN_HAN.sub("", key)
     if key.startswith("the ") and len(key) > 4:
         key = key[4:]
     return key or folded.strip()

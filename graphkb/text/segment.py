@@ -7,10 +7,11 @@ identifiers such as E1043, C++, 5G, V2.0 and NO_PROXY are kept whole before it s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from graphkb.text.han_years import fold_years
 from graphkb.text.language import HAN, has_han
 from graphkb.text.names import fold, fold_script
 
@@ -77,7 +78,8 @@ def search_tokens(text: str, dictionary: Iterable[str] = ()) -> list[str]:
     for numbers of standards, which stand at the end as one token each.
 
     Chinese in jieba's search mode (long words also give their parts); identifiers, codes and
-    versions whole and in parts; width, case, accents and traditional characters folded.
+    versions whole and in parts; width, case, accents, traditional characters and years in
+    Chinese numerals folded.
     ``dictionary`` holds the user's words, which are never cut apart; of those with Latin letters
     or several words (5G消息, zeta tool) the parts are there, too.
 
@@ -89,21 +91,43 @@ def search_tokens(text: str, dictionary: Iterable[str] = ()) -> list[str]:
     ['getusername', 'get', 'user', 'name', 'bd-200a', 'bd200a', 'bd', '200a']
     >>> search_tokens("ISO9001")
     ['iso', '9001', 'iso9001']
+    >>> search_tokens("二〇二四年")
+    ['2024', '年']
     >>> search_tokens("发送5G消息", ["5G消息"])
     ['发送', '5g消息', '5g', '消息']
     """
-    return list(_tokens(text, tuple(dictionary), asked=False))
+    words = tuple(dictionary)
+    if _mixed_words(words):
+        return list(_tokens(text, words, asked=False))
+    # The same without what only questions and words of several kinds need.
+    plain = fold_years(fold_script(text))
+    standards = _STANDARD.findall(plain)
+    found: list[str] = []
+    for number, latin, han, other in _WORDS.findall(_spaced(plain) if standards else plain):
+        if latin:
+            found += _latin_tokens(latin)
+        elif han:
+            found += _han_tokens(han, _jieba(words))
+        else:
+            found.append(number.replace(",", "") or other.casefold())
+    return found + ["".join(parts).casefold() for parts in standards]
+
+
+def _spaced(text: str) -> str:
+    """A space between the name of each standard and its number."""
+    return _STANDARD.sub(r"\1 \2", text)
 
 
 def _tokens(text: str, dictionary: tuple[str, ...], asked: bool) -> Iterator[str]:
     """Tokens of :func:`search_tokens`; those that are ``asked`` for without single characters
     of codes, and without stop-words unless they are written as a name (WHO, the IT department)."""
     mixed = _mixed_words(dictionary)
-    plain = _STANDARD.sub(r"\1 \2", fold_script(text))
+    plain = _spaced(fold_years(fold_script(text)))
     named = asked and (has_han(plain) or " " not in plain.strip() or not plain.isupper())
     for match in _WORDS.finditer(plain):
         written = match.group()
         word = written.casefold()
+        found: Sequence[str]
         if match.lastgroup == "han":
             found = _han_tokens(word, _jieba(dictionary))
         else:
@@ -164,18 +188,19 @@ def _han_tokens(run: str, segmenter: rjieba.Jieba) -> list[str]:
     return tokens
 
 
-def _latin_tokens(written: str) -> list[str]:
+@lru_cache(maxsize=65_536)
+def _latin_tokens(written: str) -> tuple[str, ...]:
     """A word, its parts between separators or humps, and a code also without its hyphen."""
     if written.isalnum():
-        return [written.casefold(), *_humps(written)]
+        return (written.casefold(), *_humps(written))
     written = written.removesuffix("'s").removesuffix("’s")
     word = written.casefold()
     parts = [part for part in _INNER.split(word) if part]
     if len(parts) < 2 or _INNER.sub("", word) == parts[0]:
-        return [word, *_humps(written)]
+        return (word, *_humps(written))
     joined = [re.sub(r"[\-/]", "", word)] if _CODE.match(word) else []
     humps = [hump for part in _INNER.split(written) for hump in _humps(part)]
-    return [word, *joined, *parts, *humps]
+    return (word, *joined, *parts, *humps)
 
 
 def _humps(written: str) -> list[str]:
@@ -213,9 +238,9 @@ def query_tokens(text: str, dictionary: Iterable[str] = ()) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _stemmer() -> Any:
-    import snowballstemmer
+    import Stemmer
 
-    return snowballstemmer.stemmer("english")
+    return Stemmer.Stemmer("english")
 
 
 @lru_cache(maxsize=65_536)

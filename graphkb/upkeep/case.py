@@ -60,7 +60,8 @@ Found = Iterator[tuple[Finding, Mend | None]]
 @dataclass
 class Case:
     """A knowledge base under examination. ``frames`` holds the id columns of every table that
-    could be read; ``lost`` tables and ``stale`` stages are made again by the next index run."""
+    could be read; ``lost`` tables and ``stale`` stages are made again by the next index run.
+    ``beside_writer`` says that another process may be writing."""
 
     root: Path
     settings: Settings
@@ -70,6 +71,7 @@ class Case:
     lost: set[str] = field(default_factory=set)
     stale: set[str] = field(default_factory=set)
     no_arrays: bool = False
+    beside_writer: bool = False
 
     @property
     def output(self) -> Path:
@@ -138,9 +140,11 @@ class Case:
             notes={**self.manifest.notes, "lost": missing} if missing else self.manifest.notes,
         )
         write_manifest(self.output, repaired)
-        if self.lost or self.no_arrays:
-            # The version before names what is gone: it cannot be kept.
-            (self.output / KEPT / f"{self.manifest.version}.json").unlink(missing_ok=True)
+        # A version that names what is gone cannot be kept.
+        for kept in kept_manifests(self.output, self.manifest):
+            same_arrays = self.no_arrays and kept.graph == self.manifest.graph
+            if same_arrays or (self.lost and kept is self.manifest):
+                (self.output / KEPT / f"{kept.version}.json").unlink(missing_ok=True)
         drop_unneeded(self.output, repaired)
         return True
 

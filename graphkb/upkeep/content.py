@@ -9,6 +9,8 @@ import polars as pl
 
 from graphkb.errors import StoreError
 from graphkb.graph.build import build_graph
+from graphkb.graph.rows import TABLES as ROW_TABLES
+from graphkb.graph.rows import row_arrays
 from graphkb.search.vocabulary import build_vocabulary
 from graphkb.store.arrays import read_arrays
 from graphkb.tables import TABLES
@@ -45,12 +47,14 @@ REFERENCES = (
     ("questions", "text_unit_id", "text_units", "id"),
     ("vectors", "id", "text_units", "id"),
 )  # fmt: skip
-# The other way round: every row there has one here.
+# The other way round: every row there has one here; of communities those of report.min_size.
 COMPLETE = (
     ("search_texts", "id", "text_units", "id"),
     ("nodes", "entity_id", "entities", "id"),
     ("community_reports", "community", "communities", "community"),
 )
+# Columns that say which rows these are.
+_SIZES = {"communities": ("size",)}
 
 
 def check_tables(case: Case) -> Found:
@@ -75,7 +79,7 @@ def _damage(case: Case, name: str) -> str:
     """What is wrong with a table; empty when nothing is."""
     pointing = [column for table, column, _, _ in REFERENCES if table == name]
     pointed = [key for _, _, table, key in REFERENCES if table == name]
-    columns = dict.fromkeys([*TABLES[name].key, *pointing, *pointed])
+    columns = dict.fromkeys([*TABLES[name].key, *pointing, *pointed, *_SIZES.get(name, ())])
     try:
         frame = case.store.read(name, list(columns))
     except StoreError as error:
@@ -103,7 +107,7 @@ def check_references(case: Case) -> Found:
                 yield finding, partial(case.again, table)
     for table, column, other, key in COMPLETE:
         if table in case.frames and other in case.frames:
-            ids = _distinct(case.frames[other], key)
+            ids = _distinct(_complete(case, table, case.frames[other]), key)
             missing = ids.join(_distinct(case.frames[table], column), on="id", how="anti")
             if missing.height:
                 problems += 1
@@ -113,6 +117,14 @@ def check_references(case: Case) -> Found:
     if not problems:
         what = f"{len(REFERENCES)} id columns point to rows that are there"
         yield Finding("references", True, str(case.store.path), what), None
+
+
+def _complete(case: Case, table: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows of ``frame`` that ``table`` must have one for, by the settings it was made with."""
+    if table != "community_reports":
+        return frame
+    report = case.manifest.notes.get("settings", {}).get("report", {})
+    return frame.filter(pl.col("size") >= report.get("min_size", case.settings.report.min_size))
 
 
 def _distinct(frame: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -142,12 +154,16 @@ def check_arrays(case: Case) -> Found:
 
 
 def _array_damage(case: Case) -> str:
+    folder = case.output / case.manifest.graph
     try:
         arrays = read_arrays(case.output, case.manifest.graph)
     except StoreError as error:
-        return str(error).split("; ")[0]
+        what = str(error).split("; run graphkb doctor")[0]
+        return what.removeprefix(str(folder)).lstrip("/\\: ")
+    if altered := arrays.altered():
+        return f"other bytes than were written: {', '.join(f'{name}.npy' for name in altered)}"
     if missing := sorted(_array_names() - arrays.keys()):
-        return f"missing: {', '.join(f'{name}.npy' for name in missing)}"
+        return f"{', '.join(f'{name}.npy' for name in missing)}: is missing"
     for key, name in (("unit_ids", "text_units"), ("entity_ids", "entities")):
         if name in case.frames:
             ids = np.array([i.encode() for i in case.frames[name]["id"].sort()], dtype=bytes)
@@ -174,7 +190,8 @@ def _array_names() -> set[str]:
         TABLES["text_units"].empty(),
         texts,
     )
-    return {*arrays, *build_vocabulary(texts)}
+    rows = row_arrays(*(TABLES[name].empty() for name in ROW_TABLES))
+    return {*arrays, *rows, *build_vocabulary(texts)}
 
 
 def check_indexes(case: Case) -> Found:

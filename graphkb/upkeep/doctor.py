@@ -47,33 +47,70 @@ CHECKS = (
     check_kept,
 )
 
+# What a writer brings up to date after it has committed, or clears away.
+_FOLLOWING = ("parquet", "leftovers")
+
 
 def examine(root: Path, settings: Settings, repair: bool = False) -> list[Finding]:
     """Every finding, healthy ones too, in the order they were looked at.
 
     With ``repair`` holds the write lock and mends what can be mended. Raises LockedError when
-    an index run is active then.
+    an index run is active then. Without, what looks wrong beside a writer is looked at once more.
     """
     output = root / "output"
     held, who = lock_state(output)
-    findings = [_lock_finding(output, held, who, repair)]
     with write_lock(output) if repair and output.is_dir() else contextlib.nullcontext():
-        findings += _gather(check_folders(root), repair)
-        findings += _gather(check_disk(root), repair)
-        findings += _gather(check_caches(root), repair)
-        found, manifest = _readable_manifest(output, repair)
-        findings += found
-        if manifest is not None:
-            store = Store(output, manifest.tables, manifest.folder)
-            case = Case(root, settings, manifest, store)
-            for check in CHECKS:
-                findings += _gather(check(case), repair)
-            if repair:
-                case.commit()
-            if not held:
-                now = (read_manifest(output) if repair else None) or manifest
-                findings += _gather(check_leftovers(output, now), repair)
-    return findings
+        around = _gather(check_folders(root), repair)
+        around += _gather(check_disk(root), repair)
+        around += _gather(check_caches(root), repair)
+        found, manifest = _look(root, settings, repair, held)
+        if not repair and any(finding.problem for finding in found):
+            now_held, now_who = lock_state(output)
+            if held or now_held or _committed(output) != manifest:
+                held, who, found = _look_again(root, settings, now_held, now_who)
+    return [_lock_finding(output, held, who, repair), *around, *found]
+
+
+def _look(
+    root: Path, settings: Settings, repair: bool, held: bool
+) -> tuple[list[Finding], Manifest | None]:
+    """Findings on the manifest and the version it names, and what was found to be committed."""
+    output = root / "output"
+    findings, manifest = _readable_manifest(output, repair)
+    if manifest is not None:
+        store = Store(output, manifest.tables, manifest.folder)
+        case = Case(root, settings, manifest, store, beside_writer=held)
+        for check in CHECKS:
+            findings += _gather(check(case), repair)
+        if repair:
+            case.commit()
+        if not held:
+            now = (read_manifest(output) if repair else None) or manifest
+            findings += _gather(check_leftovers(output, now), repair)
+    return findings, manifest
+
+
+def _look_again(
+    root: Path, settings: Settings, held: bool, who: str
+) -> tuple[bool, str, list[Finding]]:
+    """Who holds the lock and what is found beside a writer: nothing of a version that is no
+    longer current, nor of files that follow a commit."""
+    output = root / "output"
+    findings, manifest = _look(root, settings, False, held)
+    now_held, now_who = lock_state(output)
+    if now_held and not held:
+        held, who = now_held, now_who
+        findings = [f for f in findings if f.ok or f.check not in _FOLLOWING]
+    if _committed(output) != manifest:
+        findings = [finding for finding in findings if finding.ok]
+    return held, who, findings
+
+
+def _committed(output: Path) -> Manifest | None:
+    try:
+        return read_manifest(output)
+    except StoreError:
+        return None
 
 
 def _gather(found: Found, repair: bool) -> list[Finding]:
@@ -88,7 +125,8 @@ def _gather(found: Found, repair: bool) -> list[Finding]:
 def _lock_finding(output: Path, held: bool, who: str, repair: bool) -> Finding:
     where = str(output / "write.lock")
     if held:
-        return Finding("lock", True, where, f"held by {who}: an index run is active")
+        what = f"held by {who}: an index run is active"
+        return Finding("lock", True, where, what, "look again when it has ended")
     if who:
         did = "removed" if repair else ""
         what = f"a run that was killed left it ({who}); it stops nobody"

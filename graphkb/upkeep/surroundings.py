@@ -11,8 +11,9 @@ from pathlib import Path
 
 import polars as pl
 
-from graphkb.errors import StoreError
+from graphkb.errors import StoreError, UsageError
 from graphkb.pipeline import plan
+from graphkb.store.arrays import array_damage
 from graphkb.store.lance import Store
 from graphkb.store.leftovers import leftovers, remove
 from graphkb.store.manifest import KEPT, Manifest
@@ -64,7 +65,9 @@ def _cache_damage(path: Path) -> str:
         with closing(sqlite3.connect(path, timeout=5)) as database:
             (answer,) = database.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.Error as error:
-        return str(error)
+        # In use by a writer for longer than this waits.
+        busy = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+        return "" if busy else str(error)
     return "" if answer == "ok" else " ".join(str(answer).split())
 
 
@@ -88,9 +91,12 @@ def check_stages(case: Case) -> Found:
 
 
 def check_parquet(case: Case) -> Found:
-    """The Parquet files say what the tables say, where the settings ask for them."""
+    """The Parquet files say what the tables say, where the settings ask for them. They follow
+    a commit, so beside a writer nothing is said of them."""
     wanted = parquet_wanted(case.settings.parquet, case.manifest.counts.get("text_units", 0))
-    if not wanted or case.lost or case.frames.keys() != case.manifest.tables.keys():
+    if not wanted or case.lost or case.beside_writer:
+        return
+    if case.frames.keys() != case.manifest.tables.keys():
         return
     stale = [name for name in PARQUET if not _parquet_fits(case, name)]
     where = str(case.output / "*.parquet")
@@ -111,18 +117,18 @@ def check_parquet(case: Case) -> Found:
 def _parquet_fits(case: Case, name: str) -> bool:
     try:
         written = pl.read_parquet(case.output / f"{name}.parquet")
-    except (OSError, pl.exceptions.PolarsError):
+        return written.equals(parquet_view(case.store, name))
+    except (OSError, pl.exceptions.PolarsError, StoreError):
         return False
-    return written.equals(parquet_view(case.store, name))
 
 
 def check_kept(case: Case) -> Found:
-    """Kept versions and snapshots can be read."""
+    """Kept versions and snapshots can be read. Of those let go of meanwhile nothing is said."""
     whole = 0
     for manifest in kept_manifests(case.output, case.manifest)[1:]:
         what = _unreadable(case.output, manifest)
-        if what:
-            path = case.output / KEPT / f"{manifest.version}.json"
+        path = case.output / KEPT / f"{manifest.version}.json"
+        if what and path.exists():
             advice = "graphkb doctor --repair forgets this version"
             finding = Finding("versions", False, str(path), what, advice)
             yield finding, partial(_forget, path)
@@ -131,9 +137,11 @@ def check_kept(case: Case) -> Found:
         folder = case.output / SNAPSHOTS / name
         try:
             what = _unreadable(*find_version(case.output, name))
+        except UsageError:
+            continue
         except StoreError as error:
             what = str(error)
-        if what:
+        if what and folder.exists():
             advice = f"graphkb snapshot delete {name}"
             yield Finding("versions", False, str(folder), what, advice), None
         whole += not what
@@ -148,7 +156,7 @@ def _unreadable(output: Path, manifest: Manifest) -> str:
             store.check_indexes(name)
     except StoreError as error:
         return str(error).split("; run graphkb doctor")[0]
-    return "" if (output / manifest.graph).is_dir() else f"{manifest.graph} is missing"
+    return array_damage(output, manifest.graph) if manifest.graph else ""
 
 
 def _forget(path: Path) -> str:

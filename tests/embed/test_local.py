@@ -110,8 +110,9 @@ def test_what_is_no_embedding_model_is_said_in_one_line(onnx_folder: Path) -> No
     (onnx_folder / "onnx" / "model.onnx").write_bytes(token_ids() * 2)
     with pytest.raises(EmbeddingError, match=r"model\.onnx cannot be loaded"):
         make_embedder(Embed(provider="onnx", model=str(onnx_folder))).embed_query("x")
-    with pytest.raises(EmbeddingError, match="nowhere is no ONNX file"):
+    with pytest.raises(EmbeddingError, match="nowhere is no ONNX file") as raised:
         make_embedder(Embed(provider="onnx", model="nowhere")).embed_query("x")
+    assert raised.value.exit_code == 2
     with pytest.raises(SettingsError, match=r"embed\.model: .* give the path"):
         make_embedder(Embed(provider="onnx"))
 

@@ -49,6 +49,26 @@ def test_a_loose_tolerance_keeps_the_order_of_the_top() -> None:
     assert loose.sum() <= 1.0
 
 
+def test_little_mass_is_not_spread_over_a_hub_and_much_is() -> None:
+    n = 3_002
+    # 0 is joined to 1 firmly and to the hub, 2, which is joined to all others.
+    edges = {(0, 1): 1.0} | {(2, leaf): 1.0 for leaf in range(3, n)}
+
+    def spread(weight: float) -> np.ndarray:
+        joined = edges | {(0, 2): weight}
+        rows, columns = np.array(list(joined)).T
+        both = (np.r_[rows, columns], np.r_[columns, rows])
+        matrix = csr_array((np.r_[[*joined.values()] * 2], both), shape=(n, n))
+        return personalised_pagerank(
+            matrix.indptr, matrix.indices, matrix.data, {0: 1.0}, tolerance=1e-5
+        )
+
+    little, much = spread(1e-4), spread(0.5)
+    assert little[3:].max() == 0
+    assert little[0] > little[1] > 0.2
+    assert much[3:].min() > 0
+
+
 def test_no_reset_gives_zeros_and_node_zero_can_be_one() -> None:
     matrix = _graph()
     assert personalised_pagerank(matrix.indptr, matrix.indices, matrix.data, {}).sum() == 0

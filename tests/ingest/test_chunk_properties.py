@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from graphkb.ingest.chunk import cut_documents
+from graphkb.ingest.chunk import counted, cut_documents, cut_uncounted
 from graphkb.settings_input import Chunks
 from graphkb.tables import TABLES
 from graphkb.text.tokens import count_tokens
@@ -108,3 +108,16 @@ def test_units_depend_on_nothing_but_their_document(text, media_type):
 def test_a_text_that_fits_is_one_unit(text):
     units = cut(text, "text/plain")
     assert units["text"].to_list() == ([text.strip()] if text.strip() else [])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(texts, media_types), min_size=1, max_size=4), limits, st.booleans())
+def test_units_that_are_counted_later_are_those_that_are_counted_at_once(given, limit, by_parents):
+    size, overlap = limit
+    options = Chunks(size=size, overlap=overlap, parents=4 * size if by_parents else 0)
+    documents = pl.concat(frame(clean(text), media_type) for text, media_type in given)
+    documents = documents.with_columns(id=pl.format("d{}", pl.int_range(pl.len())))
+    at_once = cut_documents(documents, options)
+    later = [cut_uncounted(documents[place], options) for place in range(documents.height)]
+    columns = at_once.drop("human_readable_id").columns
+    assert counted(pl.concat(later)).select(columns).equals(at_once.select(columns))

@@ -236,3 +236,28 @@ def test_ids_that_point_nowhere_are_named_and_mended(
     assert any(shown in f.what for f in found)
     mended(project)
     assert same(contents(project), before) == []
+
+
+@pytest.mark.parametrize("least", [1, 2, 5])
+def test_communities_below_the_smallest_for_a_report_have_none(kb: Path, least: int) -> None:
+    project = Project(kb, [f"report.min_size={least}"])
+    project.index(embed="off")
+    # What counts is what the version was made with.
+    for overrides in ([f"report.min_size={least}"], [], ["report.min_size=3"]):
+        assert problems(Project(kb, overrides)) == []
+    sizes = project.table("communities")["size"]
+    assert project.table("community_reports").height == (sizes >= least).sum()
+
+
+def test_a_community_without_its_report_is_found_and_mended(kb: Path) -> None:
+    project = Project(kb)
+    before = contents(project)
+    manifest = manifest_of(kb)
+    rewritten(kb, "community_reports", lambda frame: frame.slice(1))
+    counts = {**manifest.counts, "community_reports": manifest.counts["community_reports"] - 1}
+    changed = {**manifest_of(kb).__dict__, "counts": counts}
+    write_manifest(kb / "output", Manifest(**changed))
+    found = [finding for finding in problems(project) if finding.check == "references"]
+    assert [finding.what for finding in found] == ["1 rows of communities have none here"]
+    mended(project)
+    assert same(contents(project), before) == []

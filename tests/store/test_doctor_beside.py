@@ -55,7 +55,7 @@ def test_deleted_graph_arrays_are_made_again(kb: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "damage", "said"),
     [
-        ("weights.npy", lambda path: path.unlink(), "missing: weights.npy"),
+        ("weights.npy", lambda path: path.unlink(), "weights.npy: is missing"),
         ("indptr.npy", lambda path: path.write_bytes(b"x"), "cannot be read"),
         ("indptr.npy", lambda path: np.save(path, np.zeros(3, np.int64)), "indptr.npy"),
         ("unit_ids.npy", lambda path: np.save(path, np.array([b"a", b"b", b"c"])), "unit_ids.npy"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 from graphkb.errors import StoreError
 from graphkb.store.changes import changed_groups
-from graphkb.store.lance import Store
+from graphkb.store.lance import SCALAR_INDEX_ROWS, Store
 from graphkb.tables import TABLES, rows
 
 
@@ -48,6 +49,18 @@ def test_changed_groups_names_only_what_differs() -> None:
     assert changed_groups(TABLES["documents"], old, new) == (["b", "c"], ["b", "d"])
 
 
+def test_a_group_of_which_one_row_differs_is_written_whole() -> None:
+    def mentions(*rows: tuple[str, str]) -> pl.DataFrame:
+        spans = [(entity, unit, 0, 2, "陈明") for entity, unit in rows]
+        table = TABLES["mentions"]
+        return table.conform(pl.DataFrame(spans, schema=table.schema, orient="row"))
+
+    old = mentions(("a", "u"), ("b", "u"), ("b", "v"), ("c", "u"))
+    new = mentions(("a", "u"), ("b", "u"), ("b", "v"), ("b", "w"), ("d", "u"))
+    assert changed_groups(TABLES["mentions"], old, new) == (["b", "c"], ["b", "d"])
+    assert changed_groups(TABLES["mentions"], old, mentions()) == (["a", "b", "c"], [])
+
+
 def test_a_small_change_deletes_and_adds_rows_and_a_pinned_reader_does_not_see_it(
     tmp_path: Path,
 ) -> None:
@@ -62,6 +75,18 @@ def test_a_small_change_deletes_and_adds_rows_and_a_pinned_reader_does_not_see_i
     assert "x' OR '1'='1" in after["id"].to_list()
     assert "d000" not in after["id"].to_list()
     assert reader.read("documents").equals(before)
+
+
+def test_rows_beside_an_index_of_ids_are_looked_up_with_it(tmp_path: Path) -> None:
+    store = Store(tmp_path, {})
+    many = [(f"{number:05}", "A") for number in range(SCALAR_INDEX_ROWS)]
+    store.write("documents", documents(*many))
+    store.index("documents")
+    assert store.check_indexes("documents") == ["id"]
+    changed = {**dict(many[1:]), "00007": "B", "x": "新"}
+    store.write("documents", documents(*changed.items()))
+    found = store.where("documents", "id", ["00000", "00007", "00008", "x"], ["id", "title"])
+    assert sorted(found.iter_rows()) == [("00007", "B"), ("00008", "A"), ("x", "新")]
 
 
 def test_quotes_in_ids_select_and_delete_only_their_own_rows(tmp_path: Path) -> None:
@@ -171,6 +196,46 @@ def test_a_table_that_is_written_later_is_there_for_whoever_looks(tmp_path: Path
     assert sorted(store.tables) == ["documents", "text_units"]
 
 
+def test_tables_are_written_behind_and_are_there_for_whoever_looks(tmp_path: Path) -> None:
+    store = Store(tmp_path, {})
+    frame = documents(("a", "A"), ("b", "乙"))
+    store.write("documents", frame, later=True)
+    store.write_behind()
+    assert store.write_next(), "the database was not open"
+    names = ["text_units", "entities", "relationships"]
+    for name in names:
+        store.write(name, TABLES[name].empty(), later=True)
+        store.write_behind()
+        assert store.has(name)
+        assert store.count(name) == 0
+    assert store.tables.keys() == {"documents", *names}
+    assert Store(tmp_path, store.tables).read("documents").equals(frame)
+
+
+def test_nothing_is_written_behind_after_it_was_settled(tmp_path: Path) -> None:
+    store = Store(tmp_path, {})
+    store.write("documents", documents(("a", "甲")))
+    names = ["text_units", "entities", "relationships", "mentions"]
+    for name in names:
+        store.write(name, TABLES[name].empty(), later=True)
+    store.write_behind()
+    store.settle()
+    there = {path.stem for path in store.path.glob("*.lance")}
+    assert store.tables.keys() == there
+    time.sleep(0.05)
+    assert {path.stem for path in store.path.glob("*.lance")} == there
+
+
+def test_what_goes_wrong_behind_is_said_to_whoever_looks(tmp_path: Path) -> None:
+    store = Store(tmp_path, {})
+    store.write("documents", documents(("a", "A")))
+    (store.path / "entities.lance").write_text("in the way", "utf-8")
+    store.write("entities", TABLES["entities"].empty(), later=True)
+    store.write_behind()
+    with pytest.raises(StoreError, match="entities"):
+        _ = store.tables
+
+
 def test_the_client_of_a_rest_catalogue_is_not_loaded_and_is_there_for_others(
     tmp_path: Path,
 ) -> None:
@@ -180,7 +245,47 @@ from pathlib import Path
 from graphkb.store.database import connect
 connect(Path(sys.argv[1]))
 client = "lance_namespace_urllib3_client"
-assert "lancedb" in sys.modules and f"{client}.api" not in sys.modules
+assert "lancedb" in sys.modules and not [name for name in sys.modules if client in name]
+from lancedb.db import ListTablesResponse
+assert ListTablesResponse(tables=["a"]).tables == ["a"]
+from lance_namespace import CreateEmptyTableRequest, ListTablesResponse as same
+assert isinstance(same(tables=[]), ListTablesResponse) and same.__module__.startswith(client)
 assert __import__(client).TableApi
+"""
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+
+
+def test_two_threads_may_ask_first(tmp_path: Path) -> None:
+    code = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from graphkb.store.database import connect
+with ThreadPoolExecutor(4) as pool:
+    for made in [pool.submit(connect, Path(sys.argv[1])) for _ in range(4)]:
+        made.result()
+from pydantic import BaseModel
+assert not BaseModel.model_config
+"""
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+
+
+def test_a_lancedb_that_cannot_be_slimmed_is_imported_as_it_is(tmp_path: Path) -> None:
+    code = """
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+import graphkb.store.database as database
+
+@contextmanager
+def unsuited():
+    import lancedb
+    raise TypeError("metaclass conflict")
+    yield
+
+database.without_rest_client = unsuited
+connected = database.connect(Path(sys.argv[1]))
+connected.create_table("t", [{"a": 1}])
+assert connected.open_table("t").count_rows() == 1
 """
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)

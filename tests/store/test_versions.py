@@ -51,6 +51,32 @@ def test_an_old_version_cannot_be_written(kb: Path) -> None:
             act()
 
 
+def test_an_opened_version_that_is_let_go_of_says_so(
+    kb: Path, edit: Edit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Project(kb).create_snapshot("基线")
+    opened = {"version 1": Project(kb).at(1), "snapshot '基线'": Project(kb).at("基线")}
+    assert all(reader.search("Ada Lin") for reader in opened.values())
+    edit("osprey.md", "Ada Lin", "Bo Berg")
+    assert all("Ada Lin" in says(reader, "Who leads Osprey?") for reader in opened.values())
+    monkeypatch.setattr(versions, "KEEP_SECONDS", -1)
+    project = edit("公司.md", "杭州", "苏州")
+    project.delete_snapshot("基线")
+    for what, reader in opened.items():
+        for act in (
+            lambda reader=reader: reader.search("Ada Lin"),
+            lambda reader=reader: reader.query("Who leads Osprey?"),
+            lambda reader=reader: reader.table("entities"),
+            reader.status,
+        ):
+            with pytest.raises(UsageError, match=f"^{what} is no longer kept; versions: 3; snap"):
+                act()
+    # Another snapshot of that name is not the one that was opened.
+    project.create_snapshot("基线")
+    with pytest.raises(UsageError, match="no longer kept; versions: 3; snapshots: 基线"):
+        opened["snapshot '基线'"].search("Ada Lin")
+
+
 @pytest.mark.parametrize("wanted", ["7", "v9", "没有", "", "1.5", "../kb"])
 def test_an_unknown_version_is_answered_with_what_is_there(kb: Path, wanted: str) -> None:
     Project(kb).create_snapshot("基线")

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from graphkb.code.languages import BY_MEDIA_TYPE, PLAIN_SUFFIXES
-from graphkb.code.parse import parse_code
-from graphkb.code.symbols import MODULE, Definition
 from graphkb.ingest.chunkers.long import cut_long
 from graphkb.ingest.chunkers.piece import Budget, Chunker, Piece, trim
 from graphkb.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from graphkb.code.symbols import Definition
 
 _TINY = 20
 # A function of less than this share of a unit goes with its neighbours.
@@ -47,6 +49,8 @@ def cut_code(text: str, budget: Budget, language: str = "") -> list[Piece]:
     its own. Below an eighth of the size neighbours go together. Without a grammar, and where
     nothing is defined, only lines count. Units never overlap.
     """
+    from graphkb.code.parse import parse_code
+
     parsed = parse_code(text, language) if language else None
     tree = _tree(parsed.definitions) if parsed else ()
     atoms = _atoms(text, 0, len(text), tree, (), "", budget)
@@ -56,6 +60,8 @@ def cut_code(text: str, budget: Budget, language: str = "") -> list[Piece]:
 def _tree(definitions: Sequence[Definition]) -> tuple[_Part, ...]:
     """Definitions in one another by place; what overlaps one before it without lying inside, as
     broken code may, is left out."""
+    from graphkb.code.symbols import MODULE
+
     inside: dict[int, list[int]] = {}
     for number, made in enumerate(definitions):
         inside.setdefault(made.parent, []).append(number)

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+UNCOUNTED = -1
+"""Tokens of a piece that has no more than a unit may hold."""
+
 
 @dataclass(frozen=True)
 class Budget:
     """Most tokens a unit holds and the tokens it may repeat from the one before.
 
     ``rows`` is the most rows of a large table in one unit; ``breaks`` are offsets, ascending, at
-    which a unit has to end: where pages begin.
+    which a unit has to end: where pages begin. Without ``counts`` the tokens of a text that fits
+    for sure are left to be counted later (:data:`UNCOUNTED`).
     """
 
     size: int
     overlap: int
     rows: int = 1
     breaks: tuple[int, ...] = ()
+    counts: bool = True
 
     @property
     def small(self) -> int:

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 from graphkb.ingest.blocks import Block
-from graphkb.ingest.chunkers.piece import Budget, Piece, trim
+from graphkb.ingest.chunkers.piece import UNCOUNTED, Budget, Piece, trim
 from graphkb.ingest.chunkers.sentence import cut_blocks
 from graphkb.text.tokens import count_tokens
 
@@ -26,6 +26,9 @@ def _cut_part(text: str, first: int, last: int, budget: Budget) -> list[Piece]:
     start, end = trim(text, first, last)
     if start == end:
         return []
+    # No token is shorter than a byte.
+    if not budget.counts and len(text[start:end].encode()) <= budget.size:
+        return [Piece(start, end, UNCOUNTED)]
     if end - start <= budget.size * _LONGEST_TOKEN:
         n_tokens = count_tokens(text[start:end])
         if n_tokens <= budget.size:

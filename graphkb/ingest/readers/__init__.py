@@ -1,21 +1,27 @@
 """One module a format; ``READERS`` says which reader a file name's suffix leads to."""
 
-from graphkb.ingest.readers.archive import read_tar, read_zip
 from graphkb.ingest.readers.code import CODE_READERS
-from graphkb.ingest.readers.docx import read_docx
-from graphkb.ingest.readers.eml import read_mail, read_mailbox, read_saved_page
-from graphkb.ingest.readers.epub import read_epub
-from graphkb.ingest.readers.html import read_html
-from graphkb.ingest.readers.image import read_image
-from graphkb.ingest.readers.ipynb import read_notebook
 from graphkb.ingest.readers.json_ import read_json, read_json_lines
+from graphkb.ingest.readers.later import Later
 from graphkb.ingest.readers.markdown import read_markdown
-from graphkb.ingest.readers.pdf import read_pdf
-from graphkb.ingest.readers.pptx import read_pptx
 from graphkb.ingest.readers.tabular import read_table
 from graphkb.ingest.readers.text import read_text
-from graphkb.ingest.readers.xlsx import read_xlsx
 from graphkb.ingest.records import Reader
+
+# What these formats take to be read is imported for the first file of theirs.
+_TAR = Later("archive", "read_tar")
+_ZIP = Later("archive", "read_zip")
+_DOCX = Later("docx", "read_docx")
+_MAIL = Later("eml", "read_mail")
+_MAILBOX = Later("eml", "read_mailbox")
+_SAVED_PAGE = Later("eml", "read_saved_page")
+_EPUB = Later("epub", "read_epub")
+_HTML = Later("html", "read_html")
+_IMAGE = Later("image", "read_image")
+_NOTEBOOK = Later("ipynb", "read_notebook")
+_PDF = Later("pdf", "read_pdf")
+_PPTX = Later("pptx", "read_pptx")
+_XLSX = Later("xlsx", "read_xlsx")
 
 READERS: dict[str, Reader] = {
     ".txt": read_text,
@@ -25,45 +31,45 @@ READERS: dict[str, Reader] = {
     "": read_text,
     ".md": read_markdown,
     ".markdown": read_markdown,
-    ".html": read_html,
-    ".htm": read_html,
-    ".xhtml": read_html,
+    ".html": _HTML,
+    ".htm": _HTML,
+    ".xhtml": _HTML,
     ".csv": read_table,
     ".tsv": read_table,
     ".json": read_json,
     ".jsonl": read_json_lines,
     ".ndjson": read_json_lines,
-    ".docx": read_docx,
-    ".docm": read_docx,
-    ".dotx": read_docx,
-    ".pptx": read_pptx,
-    ".pptm": read_pptx,
-    ".ppsx": read_pptx,
-    ".potx": read_pptx,
-    ".xlsx": read_xlsx,
-    ".xlsm": read_xlsx,
-    ".xltx": read_xlsx,
-    ".pdf": read_pdf,
-    ".png": read_image,
-    ".jpg": read_image,
-    ".jpeg": read_image,
-    ".tif": read_image,
-    ".tiff": read_image,
-    ".bmp": read_image,
-    ".webp": read_image,
-    ".epub": read_epub,
-    ".eml": read_mail,
-    ".mbox": read_mailbox,
-    ".mhtml": read_saved_page,
-    ".mht": read_saved_page,
-    ".ipynb": read_notebook,
-    ".zip": read_zip,
-    ".tar": read_tar,
-    ".tgz": read_tar,
-    ".tbz2": read_tar,
-    ".txz": read_tar,
-    ".gz": read_tar,
-    ".bz2": read_tar,
-    ".xz": read_tar,
+    ".docx": _DOCX,
+    ".docm": _DOCX,
+    ".dotx": _DOCX,
+    ".pptx": _PPTX,
+    ".pptm": _PPTX,
+    ".ppsx": _PPTX,
+    ".potx": _PPTX,
+    ".xlsx": _XLSX,
+    ".xlsm": _XLSX,
+    ".xltx": _XLSX,
+    ".pdf": _PDF,
+    ".png": _IMAGE,
+    ".jpg": _IMAGE,
+    ".jpeg": _IMAGE,
+    ".tif": _IMAGE,
+    ".tiff": _IMAGE,
+    ".bmp": _IMAGE,
+    ".webp": _IMAGE,
+    ".epub": _EPUB,
+    ".eml": _MAIL,
+    ".mbox": _MAILBOX,
+    ".mhtml": _SAVED_PAGE,
+    ".mht": _SAVED_PAGE,
+    ".ipynb": _NOTEBOOK,
+    ".zip": _ZIP,
+    ".tar": _TAR,
+    ".tgz": _TAR,
+    ".tbz2": _TAR,
+    ".txz": _TAR,
+    ".gz": _TAR,
+    ".bz2": _TAR,
+    ".xz": _TAR,
     **CODE_READERS,
 }
