@@ -183,7 +183,7 @@ def search(
     top_k: int | None,
     method: str,
     rerank: str | None,
-    where: str,
+    where: str | None,
     at: str | None,
     as_json: bool,
     question: tuple[str, ...],

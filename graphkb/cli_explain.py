@@ -32,7 +32,7 @@ def explain(
     unit: str,
     top_k: int | None,
     rerank: str | None,
-    where: str,
+    where: str | None,
     at: str | None,
     as_json: bool,
     question: tuple[str, ...],

@@ -24,7 +24,7 @@ def code_map(
     overrides: tuple[str, ...],
     verbose: bool,
     tokens: int,
-    where: str,
+    where: str | None,
     at: str | None,
     as_json: bool,
     paths: tuple[str, ...],

@@ -82,7 +82,7 @@ def query(
     dry_run: bool,
     explain: bool,
     rerank: str | None,
-    where: str,
+    where: str | None,
     at: str | None,
     as_json: bool,
     question: tuple[str, ...],
@@ -185,7 +185,7 @@ def chat(
     verbose: bool,
     method: str,
     no_model: bool,
-    where: str,
+    where: str | None,
     at: str | None,
 ) -> None:
     """Ask question after question in a conversation.

@@ -15,6 +15,7 @@ from graphkb.errors import UsageError
 from graphkb.store.lance import Store
 from graphkb.tables import TABLES
 from graphkb.text.names import fold, name_key
+from graphkb.text.visible import first_unseen
 
 _NEAR = 3
 _NEAR_ENOUGH = 50.0
@@ -61,11 +62,16 @@ def decisions_after_split(store: Store, given: Sequence[str]) -> pl.DataFrame:
 
 def decisions_after_rename(store: Store, old: str, new: str) -> pl.DataFrame:
     """The decisions after an entity gets another name. Raises UsageError for an unknown old name,
-    an empty new one, and one that another entity has."""
+    and for a new one that is empty, holds what nobody sees, or is another entity's."""
     names = _Names(store)
     name, wanted = names.known(old), " ".join(new.split())
     if not name_key(wanted):
         raise UsageError(f"{new!r} is no name; give the entity's new name")
+    if unseen := first_unseen(wanted):
+        raise UsageError(
+            f"{new!r} cannot be a name: it holds the character U+{ord(unseen):04X}, which nobody "
+            "sees; leave it out"
+        )
     holder = names.entity(wanted)
     if holder is not None and holder != names.entity(name):
         raise UsageError(
@@ -86,7 +92,8 @@ def decisions_after_undo(store: Store, given: Sequence[str]) -> pl.DataFrame:
     keys = decisions.select(pl.col("name", "other").map_elements(name_key, return_dtype=pl.String))
     taken = pl.Series([False] * decisions.height)
     for name in given:
-        fits = (keys["name"] == name_key(name)) | (keys["other"] == name_key(name))
+        key = name_key(name)
+        fits = pl.Series([key in pair for pair in keys.iter_rows()], dtype=pl.Boolean)
         if not fits.any():
             raise UsageError(f"no decision names {name!r}; graphkb entities decisions lists them")
         taken |= fits

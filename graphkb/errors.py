@@ -45,6 +45,10 @@ class EmbeddingError(GraphkbError):
     """The embedding model or endpoint failed or answered with unusable vectors."""
 
 
+class EmbeddingSettingsError(EmbeddingError, SettingsError):
+    """``embed.model`` names nothing that could be loaded; a search goes on without that leg."""
+
+
 class RerankError(GraphkbError):
     """Text units could not be reranked; the fused order stands in."""
 

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphkb.arguments import as_number, as_text, as_texts, wrong_type
 from graphkb.errors import NotIndexedError, StoreError, UsageError
+from graphkb.forked import begin_threads, check_not_forked
 from graphkb.scaffold import init_project as init_project
 from graphkb.settings import Settings
 from graphkb.settings_file import FILE_NAME, load_settings
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from graphkb.query.stream import AnswerStream, AsyncAnswerStream
     from graphkb.search.rerank import Reranking
     from graphkb.search.snapshot import Snapshot
+    from graphkb.store.lance import Store
     from graphkb.store.manifest import Manifest
     from graphkb.terms import TermsChange
     from graphkb.upkeep.case import Finding
@@ -75,6 +78,8 @@ class Project:
     methods: tuple[str, ...] = ("auto", "local", "global", "drift", "lazy", "hybrid")
 
     def __init__(self, root: str | Path = ".", overrides: str | Sequence[str] = ()) -> None:
+        if not isinstance(root, str | os.PathLike):
+            raise wrong_type("root", root, "the path of a project folder")
         self.root = Path(root)
         if not self.root.is_dir():
             found = "is a file" if self.root.exists() else "does not exist"
@@ -82,8 +87,7 @@ class Project:
                 f"{self.root}: {found}; give a project folder, "
                 f"or make one with: graphkb init {root}"
             )
-        overrides = [overrides] if isinstance(overrides, str) else list(overrides)
-        self.settings: Settings = load_settings(self.root, overrides)
+        self.settings: Settings = load_settings(self.root, as_texts("overrides", overrides))
         self.output = self.root / "output"
         parts = (self.root / FILE_NAME, self.root / self.settings.input.folder, self.output)
         if not any(part.exists() for part in parts):
@@ -143,6 +147,7 @@ class Project:
         from graphkb.pipeline import run_index
 
         self._must_be_newest("index")
+        begin_threads()
         settings = self.settings
         if embed is not None:
             if embed not in ("later", "now", "off"):
@@ -163,6 +168,7 @@ class Project:
         from graphkb.preview import preview_index
 
         self._must_be_newest("preview")
+        begin_threads()
         return preview_index(self.root, self.settings, progress, rebuild=rebuild)
 
     def remove(
@@ -182,8 +188,13 @@ class Project:
         from graphkb.removals import removals_after
 
         self._must_be_newest("remove")
-        removals = removals_after(self._current().store, documents, undo)
-        return run_index(self.root, self._as_embedded(), progress=progress, removals=removals)
+        names = as_texts("documents", documents)
+        return run_index(
+            self.root,
+            self._as_embedded(),
+            progress=progress,
+            removals=lambda store: removals_after(store, names, undo),
+        )
 
     def _as_embedded(self) -> Settings:
         """The settings; a knowledge base without vectors gets none by a removal or a decision."""
@@ -201,34 +212,37 @@ class Project:
         first."""
         from graphkb.decisions import entities_like
 
-        return entities_like(self._current().store, like)
+        return entities_like(self._current().store, as_text("like", like))
 
     def terms(self, like: str = "") -> pl.DataFrame:
         """Terms of the version that is read, with ``like`` in them: term, origin (user, mined or
         title), frequency, document_frequency, cohesion, entropy, example."""
         from graphkb.terms import list_terms
 
-        return list_terms(self._current().store, like)
+        return list_terms(self._current().store, as_text("like", like))
 
     def mine_terms(self, min_frequency: int = 5, limit: int = 0) -> pl.DataFrame:
         """Terms that the texts propose for the user's dictionary, best first, with a score; see
         :func:`graphkb.terms.mine_terms`."""
         from graphkb.terms import mine_terms
 
+        least, most = as_number("min_frequency", min_frequency, 1), as_number("limit", limit, 0)
         snapshot = self._current()
-        return mine_terms(snapshot.store, min_frequency, snapshot.dictionary, limit)
+        return mine_terms(snapshot.store, least, snapshot.dictionary, most)
 
     def add_terms(self, *words: str) -> TermsChange:
         """Put words into the user's dictionary; they count from the next :meth:`index`."""
         from graphkb.terms import add_terms
 
-        return self._with_dictionary(add_terms(self.root, self.settings, words))
+        given = as_texts("words", words)
+        return self._with_dictionary(add_terms(self.root, self.settings, given))
 
     def remove_terms(self, *words: str) -> TermsChange:
         """Take words out of the user's dictionary."""
         from graphkb.terms import remove_terms
 
-        return self._with_dictionary(remove_terms(self.root, self.settings, words))
+        given = as_texts("words", words)
+        return self._with_dictionary(remove_terms(self.root, self.settings, given))
 
     def _with_dictionary(self, change: TermsChange) -> TermsChange:
         """Where the words stand now is where the next run of this project looks for them."""
@@ -253,32 +267,36 @@ class Project:
         from graphkb.decisions import decisions_after_merge
 
         self._must_be_newest("merge entities")
-        return self._decide(
-            decisions_after_merge(self._current().store, name, other, into), progress
-        )
+        _names(name=name, other=other, into=into)
+        return self._decide(lambda store: decisions_after_merge(store, name, other, into), progress)
 
     def split_entities(self, *names: str, progress: Progress = no_progress) -> IndexResult:
         """Keep names apart from each other; one name alone: from every other name."""
         from graphkb.decisions import decisions_after_split
 
         self._must_be_newest("split entities")
-        return self._decide(decisions_after_split(self._current().store, names), progress)
+        given = as_texts("names", names)
+        return self._decide(lambda store: decisions_after_split(store, given), progress)
 
     def rename_entity(self, old: str, new: str, progress: Progress = no_progress) -> IndexResult:
         """Call an entity by another name; the old one becomes an alias, the id stays."""
         from graphkb.decisions import decisions_after_rename
 
         self._must_be_newest("rename an entity")
-        return self._decide(decisions_after_rename(self._current().store, old, new), progress)
+        _names(old=old, new=new)
+        return self._decide(lambda store: decisions_after_rename(store, old, new), progress)
 
     def undo_decisions(self, *names: str, progress: Progress = no_progress) -> IndexResult:
         """Take back the decisions that name one of ``names``; without names the newest one."""
         from graphkb.decisions import decisions_after_undo
 
         self._must_be_newest("undo a decision")
-        return self._decide(decisions_after_undo(self._current().store, names), progress)
+        given = as_texts("names", names)
+        return self._decide(lambda store: decisions_after_undo(store, given), progress)
 
-    def _decide(self, decisions: pl.DataFrame, progress: Progress) -> IndexResult:
+    def _decide(
+        self, decisions: Callable[[Store], pl.DataFrame], progress: Progress
+    ) -> IndexResult:
         from graphkb.pipeline import run_index
 
         return run_index(self.root, self._as_embedded(), progress=progress, decisions=decisions)
@@ -307,6 +325,7 @@ class Project:
         from graphkb.search.snapshot import Snapshot
         from graphkb.store.versions import manifest_files
 
+        check_not_forked()
         output, manifest = self._version()
         if manifest is None:
             if manifest_files(output):
@@ -327,8 +346,12 @@ class Project:
     def _version(self) -> tuple[Path, Manifest | None]:
         """Where the version that is read lies, and its manifest; None before the first run."""
         from graphkb.store.manifest import read_manifest
+        from graphkb.store.versions import check_still_kept
 
-        return self._pinned or (self.output, read_manifest(self.output))
+        if self._pinned is None:
+            return self.output, read_manifest(self.output)
+        check_still_kept(self.output, *self._pinned)
+        return self._pinned
 
     def at(self, version: str | int) -> Project:
         """This project as it was: a kept version by number or a snapshot by name, for reading.
@@ -358,6 +381,7 @@ class Project:
         return project
 
     def _must_be_newest(self, what: str) -> None:
+        check_not_forked()
         if self._pinned is not None:
             raise UsageError(f"version {self._pinned[1].version} is for reading: {what} without at")
 
@@ -374,7 +398,9 @@ class Project:
         """
         from graphkb.store.lock import write_lock
         from graphkb.store.snapshots import create_snapshot
+        from graphkb.text.visible import visible
 
+        name, note = as_text("name", name), visible(as_text("note", note))
         self._current()
         with write_lock(self.output):
             read = self._current()
@@ -386,7 +412,7 @@ class Project:
         from graphkb.store.snapshots import delete_snapshot
 
         with write_lock(self.output):
-            delete_snapshot(self.output, name)
+            delete_snapshot(self.output, as_text("name", name))
 
     def restore(self, version: str | int) -> Restored:
         """Make a snapshot or kept version the newest version again.
@@ -419,11 +445,11 @@ class Project:
 
         return examine(self.root, self.settings, repair)
 
-    def _with_text(self, where: str = "") -> Snapshot:
+    def _with_text(self, where: str | None = None) -> Snapshot:
         """The snapshot that is searched, narrowed by the project's filter and ``where``."""
         from graphkb.search.selection import narrow
 
-        wanted = self.where(where)._filter if where else self._filter
+        wanted = self._filter if where is None else self.where(where)._filter
         return narrow(self._searchable(), wanted) if wanted else self._searchable()
 
     def _searchable(self) -> Snapshot:
@@ -436,7 +462,11 @@ class Project:
         return snapshot
 
     def search(
-        self, question: str, top_k: int | None = None, method: str = "hybrid", where: str = ""
+        self,
+        question: str,
+        top_k: int | None = None,
+        method: str = "hybrid",
+        where: str | None = None,
     ) -> Hits:
         """Ranked text units, best first; with ``where`` the best of those that match a filter
         (see :meth:`where`). Raises UsageError for a blank question, an unknown method, a wrong
@@ -445,9 +475,7 @@ class Project:
         from graphkb.search.hybrid import search
         from graphkb.search.join import search_widely
 
-        wanted = self.settings.search.top_k if top_k is None else top_k
-        if not 1 <= wanted <= 1000:
-            raise UsageError(f"top_k {wanted}: use a number from 1 to 1000")
+        wanted = self.settings.search.top_k if top_k is None else as_number("top_k", top_k, 1, 1000)
         question = clean_question(question)
         snapshot, options = self._with_text(where), self.settings.search
         by_model = bool(options.multi_query or options.hyde or options.translate)
@@ -471,8 +499,8 @@ class Project:
         """
         from graphkb.query.repository import map_repository
 
-        paths = [paths] if isinstance(paths, str) else list(paths)
-        return map_repository(self._current(), paths, tokens)
+        wanted, room = as_texts("paths", paths), as_number("tokens", tokens, 1)
+        return map_repository(self._current(), wanted, room)
 
     def explain(
         self,
@@ -480,7 +508,7 @@ class Project:
         document: str,
         unit: str = "",
         top_k: int | None = None,
-        where: str = "",
+        where: str | None = None,
     ) -> Explanation:
         """Why a document (path, id or title) was, or was not, among the hits of
         :meth:`search`: words, legs, named entities, the way through the graph, scores, and where
@@ -491,14 +519,18 @@ class Project:
         from graphkb.query.route import clean_question
         from graphkb.search.explain import explain
 
-        if top_k is not None and not 1 <= top_k <= 1000:
-            raise UsageError(f"top_k {top_k}: use a number from 1 to 1000")
+        top_k = None if top_k is None else as_number("top_k", top_k, 1, 1000)
         question = clean_question(question)
+        document, unit = as_text("document", document), as_text("unit", unit)
         snapshot = self._with_text(where)
         return explain(snapshot, question, document, unit, top_k, self._reranking())
 
     async def asearch(
-        self, question: str, top_k: int | None = None, method: str = "hybrid", where: str = ""
+        self,
+        question: str,
+        top_k: int | None = None,
+        method: str = "hybrid",
+        where: str | None = None,
     ) -> Hits:
         """:meth:`search` without blocking the running event loop."""
         return await asyncio.to_thread(self.search, question, top_k, method, where)
@@ -511,7 +543,7 @@ class Project:
         history: History = (),
         response_type: str = "",
         community_level: int | None = None,
-        where: str = "",
+        where: str | None = None,
     ) -> Answer:
         """The answer to a question, with citations that can be checked.
 
@@ -534,7 +566,7 @@ class Project:
         as are the ``options``."""
         from graphkb.query.answer import stream_answer
 
-        snapshot = self._with_text(options.pop("where", ""))
+        snapshot = self._with_text(options.pop("where", None))
         return stream_answer(snapshot, self._ask(question, **options), method)
 
     def astream(self, question: str, method: str = "auto", **options: Any) -> AsyncAnswerStream:
@@ -547,7 +579,7 @@ class Project:
         """The prompts that :meth:`query` would send, with tokens and price; nothing is sent."""
         from graphkb.query.dry_run import plan_query
 
-        snapshot = self._with_text(options.pop("where", ""))
+        snapshot = self._with_text(options.pop("where", None))
         return plan_query(snapshot, self._ask(question, **options, with_model=False), method)
 
     def _ask(
@@ -561,17 +593,19 @@ class Project:
         from graphkb.query.ask import Ask
         from graphkb.query.history import read_turns
         from graphkb.query.route import clean_question
+        from graphkb.text.visible import visible
 
         question = clean_question(question)
-        if community_level is not None and community_level < 0:
-            raise UsageError(f"community_level {community_level}: use 0 or more")
+        if community_level is not None:
+            community_level = as_number("community_level", community_level, 0)
+        form = " ".join(visible(as_text("response_type", response_type)).split())
         turns = read_turns(history)
         self._with_text()
         return Ask(
             question=question,
             search=question,
             history=turns,
-            response_type=" ".join(response_type.split())[:200],
+            response_type=form[:200],
             community_level=community_level,
             model=self._model() if with_model else None,
         )
@@ -608,7 +642,7 @@ class Project:
         asked, candidates = question_set_of(path), self.settings.search.candidates
         inside = documents_inside(self._with_text())
         return run_evaluation(
-            self, asked, list(methods or ()), list(ks), progress, candidates, inside
+            self, asked, as_texts("methods", methods or ()), list(ks), progress, candidates, inside
         )
 
     def tune_fusion(
@@ -642,7 +676,8 @@ class Project:
 
         snapshot = self._with_text()
         asked, names = question_set_of(questions), document_names(self, documents_inside(snapshot))
-        return calibrate_refusal(snapshot, asked, names, methods, rate, seed, progress)
+        wanted = as_texts("methods", methods)
+        return calibrate_refusal(snapshot, asked, names, wanted, rate, seed, progress)
 
     def eval_answers(
         self,
@@ -659,7 +694,8 @@ class Project:
         asked, model = question_set_of(questions), self._model() if judge else None
         if judge and model is None:
             raise UsageError("judging needs a language model; set llm.model, or judge by words")
-        return evaluate_answers(self, self._with_text(), asked, methods, model, progress)
+        wanted = as_texts("methods", methods)
+        return evaluate_answers(self, self._with_text(), asked, wanted, model, progress)
 
     def make_questions(
         self, n: int = 50, seed: int = 42, with_model: bool = True, progress: Progress = no_progress
@@ -678,6 +714,9 @@ class Project:
         """
         from graphkb.ingest.file_units import cut_file
 
+        begin_threads()
+        if not isinstance(file, str | os.PathLike):
+            raise wrong_type("file", file, "the path of a file")
         return cut_file(Path(file), self.settings)
 
     def table(self, name: str) -> pl.DataFrame:
@@ -688,7 +727,7 @@ class Project:
         from graphkb.store.parquet import parquet_view
         from graphkb.tables import PARQUET, TABLES
 
-        if name not in TABLES:
+        if as_text("name", name) not in TABLES:
             raise UsageError(f"unknown table {name!r}; known: {', '.join(TABLES)}")
         store = self._current().store
         return parquet_view(store, name) if name in PARQUET else store.read(name)
@@ -712,3 +751,9 @@ class Project:
         from graphkb.status import status_of
 
         return status_of(self.root, self.settings, self.output, *self._version())
+
+
+def _names(**given: str) -> None:
+    """Raises UsageError for a name that is no text."""
+    for argument, name in given.items():
+        as_text(argument, name)

@@ -17,6 +17,8 @@ from graphkb.errors import SettingsError
 from graphkb.settings_base import LONGEST_WAIT, Key, Section
 from graphkb.settings_input import Chunks, Input, Text
 
+_Prices = Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1, max_length=2)]
+
 
 class LanguageModel(Section):
     """The language model. Without a name none is used."""
@@ -51,7 +53,7 @@ class LanguageModel(Section):
     )
     budget_usd: float = Field(0, ge=0, description="most a run may cost by prices; 0: no limit")
     budget_tokens: int = Field(0, ge=0, description="most tokens a run may use; 0: no limit")
-    prices: dict[str, list[Annotated[float, Field(ge=0)]]] = Field(
+    prices: dict[str, _Prices] = Field(
         {}, description="USD per million tokens by model: [prompt, reply]; adds to the known ones"
     )
     extra_body: dict[str, Any] = Field({}, description="more fields of each request, as is")
@@ -217,6 +219,9 @@ class Search(Section):
         True,
         description="titles, headings and file names about the year or quarter that the question "
         "names go before those about another one",
+    )
+    files: bool = Field(
+        True, description="text units of a file that the question names go before those of others"
     )
     max_per_doc: int = Field(
         0, ge=0, description="most hits of one document; 0: as many as are found"

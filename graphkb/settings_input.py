@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from typing import ClassVar, Literal
 
@@ -119,6 +120,17 @@ class Input(Section):
     ocr: Ocr = Field(Ocr(), description="text of scanned pages and images (extra: ocr)")
 
     limits: ClassVar[frozenset[str]] = frozenset({"max_seconds", "max_memory_mb"})
+
+    @field_validator("encoding")
+    @classmethod
+    def _is_known(cls, encoding: str) -> str:
+        try:
+            encoding == "auto" or codecs.lookup(encoding.strip())
+        except (LookupError, ValueError):
+            raise ValueError(
+                f"no encoding is called {encoding!r}; write auto, or one such as big5 or gb18030"
+            ) from None
+        return encoding
 
     @field_validator("converters")
     @classmethod

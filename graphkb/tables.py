@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
@@ -21,7 +22,7 @@ class Table:
     columns: dict[str, tuple[pl.DataType, str]]
     key: tuple[str, ...]
 
-    @property
+    @cached_property
     def schema(self) -> dict[str, pl.DataType]:
         """Polars schema in column order."""
         return {name: dtype for name, (dtype, _) in self.columns.items()}
@@ -32,9 +33,11 @@ class Table:
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
         """``frame`` with exactly this table's columns, in order and cast, sorted by key."""
-        return frame.select(pl.col(name).cast(dtype) for name, dtype in self.schema.items()).sort(
-            self.key
-        )
+        return frame.lazy().select(self._columns).sort(self.key).collect()
+
+    @cached_property
+    def _columns(self) -> list[pl.Expr]:
+        return [pl.col(name).cast(dtype) for name, dtype in self.schema.items()]
 
 
 _TEXT = pl.String()

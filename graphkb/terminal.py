@@ -5,8 +5,10 @@ Imported by every command, so it imports click and nothing heavier.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import difflib
+import gc
 import io
 import json
 import logging
@@ -25,6 +27,13 @@ from graphkb.errors import GraphkbError
 if TYPE_CHECKING:
     from graphkb.project import Project
 
+# New objects before Python looks for garbage in cycles. The 700 of its default make it walk all
+# imported modules again and again; what a command makes is freed without that.
+_OBJECTS_BEFORE_COLLECTION = 200_000
+
+# Threads of numpy's OpenBLAS else run for a while after each use, and at the start, doing nothing.
+_IDLE_THREADS_SLEEP = ("OPENBLAS_THREAD_TIMEOUT", "4")
+
 INTERRUPTED = "interrupted: what was committed stays, and the next run goes on from there"
 
 Command = Callable[..., Any]
@@ -42,7 +51,7 @@ at_option = click.option(
     help="Read a kept version (its number) or a snapshot (its name) instead of the newest.",
 )  # fmt: skip
 where_option = click.option(
-    "--where", default="", metavar="FILTER",
+    "--where", metavar="FILTER",
     help="Only documents that match, such as \"category = 'refund' and updated_at >= "
     "'2024-01-01'\"; keys are columns of documents and metadata.",
 )  # fmt: skip
@@ -62,7 +71,7 @@ def opened(
     overrides: tuple[str, ...],
     verbose: bool,
     at: str | None = None,
-    where: str = "",
+    where: str | None = None,
 ) -> Iterator[Project]:
     """The project at ``root``, at a version where one is given, narrowed by a filter where there
     is one, with its log shown; closed at the end."""
@@ -71,7 +80,7 @@ def opened(
     show_log(verbose)
     with contextlib.closing(graphkb.open(root, list(overrides))) as project:
         project = project if at is None else project.at(at)
-        yield project.where(where) if where else project
+        yield project if where is None else project.where(where)
 
 
 def prepare_streams() -> None:
@@ -104,6 +113,10 @@ class Commands(click.Group):
     """
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
+        gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
+        os.environ.setdefault(*_IDLE_THREADS_SLEEP)
+        # What is there at the end is not looked through for garbage once more.
+        atexit.register(gc.freeze)
         prepare_streams()
         kwargs.setdefault("prog_name", "graphkb")
         kwargs["standalone_mode"] = False

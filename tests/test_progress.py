@@ -4,11 +4,13 @@ import os
 import pty
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from graphkb import progress
+from graphkb.llm.in_flight import IN_FLIGHT
 from graphkb.progress import ProgressLines, shown_progress
 
 REPOSITORY = Path(__file__).parents[1]
@@ -94,6 +96,53 @@ def test_long_stages_speak_every_half_minute(
         "embed: 80/800 (1/s)",
         "embed: 80/800 in 100.0 s (1/s)",
     ]
+
+
+PROMPT = "Read.\n<document>\n手册 › Leave\n\nTen days.\n</document>"
+
+
+def test_within_a_slow_unit_a_line_names_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    clock = iter([0, 5, 10, 135, 135])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    display = ProgressLines()
+    display("extract", 3, 20)
+    with IN_FLIGHT.call("extract", PROMPT), IN_FLIGHT.call("extract", "other"):
+        display.still()
+    assert capsys.readouterr().err.splitlines() == [
+        "extract …",
+        "extract: 3/20, 2 min 15 s so far; the model has been on “手册 › Leave” and 1 more "
+        "for 2 min 10 s",
+    ]
+
+
+def test_the_lines_come_by_themselves(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.02)
+    said = threading.Event()
+    with shown_progress() as display:
+        display("graph", 0, 0)
+        monkeypatch.setattr(display, "note", lambda text: (shown.append(text), said.set()))
+        shown: list[str] = []
+        assert said.wait(20)
+    assert shown[0] == "graph: 0 s so far"
+
+
+ASKED = """
+import time
+from graphkb import progress
+from graphkb.llm.in_flight import IN_FLIGHT
+progress._SECONDS_UNSAID = 0.0
+with progress.shown_progress() as display, IN_FLIGHT.call("extract", "手册 › Leave"):
+    display("extract", 1, 4)
+    time.sleep(1.2)
+"""
+
+
+def test_the_unit_that_is_asked_stands_beside_the_bar():
+    assert "1 s: 手册 › Leave" in on_terminal("-c", ASKED)
 
 
 def test_hits_are_highlighted_and_tables_drawn_on_a_terminal():

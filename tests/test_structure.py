@@ -17,7 +17,7 @@ from graphkb.tables import PARQUET, TABLES
 ROOT = Path(graphkb.__file__).parent
 LAYERS = [
     {"errors", "explanation", "types", "whole_file"},
-    {"settings_base"},
+    {"arguments", "forked", "settings_base"},
     {"settings_input"},
     {"settings", "tables"},
     {"settings_file"},
