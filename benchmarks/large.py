@@ -18,11 +18,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from retrieval import HERE, copy_input, set_folder, work_folder
-from speed import latency
+from speed import embedding_times, latency
 
 import graphkb
 from graphkb.evaluate.questions import read_questions
 from graphkb.graph.build import build_graph
+from graphkb.graph.rows import TABLES as ROW_TABLES
+from graphkb.graph.rows import row_arrays
 from graphkb.progress import shown_progress
 from graphkb.search.vocabulary import build_vocabulary
 from graphkb.store.arrays import write_arrays
@@ -63,7 +65,7 @@ def main() -> None:
         questions = [item.query for item in read_questions(source / "queries.jsonl").questions]
         with contextlib.closing(graphkb.open(large)) as project:
             n_units = project.table("text_units").height
-            results: dict[str, float] = {}
+            results = embedding_times(project, questions)
             for name in (*project.search_methods, "local"):
                 results |= latency(project, name, questions)
     names = sorted({key.rsplit(" ", 2)[0] for key in results})
@@ -96,8 +98,8 @@ def lay_side_by_side(source: Path, output: Path, copies: int) -> None:
         frames["relationships"],
         frames["text_units"],
         frames["search_texts"],
-        frames["nodes"],
     )
+    arrays |= row_arrays(*(frames[name] for name in ROW_TABLES))
     graph = write_arrays(output, "large", arrays | build_vocabulary(frames["search_texts"]))
     counts = {**manifest.counts, **{name: frame.height for name, frame in frames.items()}}
     write_manifest(output, replace(manifest, tables=made.tables, counts=counts, graph=graph))

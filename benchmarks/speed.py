@@ -3,7 +3,8 @@
     python benchmarks/speed.py [--data ../shared/bench]
 
 Index: the first 800 passages of 2wiki, seconds to the first commit (lexical and graph legs) and
-to the second (vectors). Query: warm, on all 6,119 passages. Start: ``graphkb --help`` and
+to the second (vectors). Query: warm, on all 6,119 passages; what the model takes to embed a
+question has a row of its own and is in no other. Start: ``graphkb --help`` and
 ``import graphkb``, best of five new processes.
 """
 
@@ -19,11 +20,14 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from retrieval import HERE, PEERS, copy_input, peers, set_folder, work_folder
 
 import graphkb
+from graphkb.embed import make_embedder
 from graphkb.errors import GraphkbError
 from graphkb.evaluate.questions import read_questions
 from graphkb.evaluate.run import percentile
@@ -109,9 +113,18 @@ def query_times(source: Path, root: Path) -> dict[str, float]:
         results: dict[str, float] = {
             "queried_passages": project.index(progress).counts["documents"]
         }
+        results |= embedding_times(project, questions)
         for name in dict.fromkeys((*project.search_methods, *project.methods)):
             results |= latency(project, name, questions)
     return results
+
+
+def embedding_times(project: Project, questions: list[str]) -> dict[str, float]:
+    """Milliseconds of the built-in model a question. It remembers them, so that searches and
+    queries with the same questions are measured without."""
+    embedder = make_embedder(project.settings.embed)
+    embedder.embed_query("warm")
+    return _percentiles("embedding of the question", embedder.embed_query, questions)
 
 
 def latency(project: Project, name: str, questions: list[str]) -> dict[str, float]:
@@ -125,16 +138,22 @@ def latency(project: Project, name: str, questions: list[str]) -> dict[str, floa
         if name not in methods:
             continue
         ask(questions[0], method=name)
-        times, busy = [], []
-        for question in questions:
-            start, cpu = time.perf_counter(), time.process_time()
-            ask(question, method=name)
-            times.append(1000 * (time.perf_counter() - start))
-            busy.append(1000 * (time.process_time() - cpu))
-        for percent in (50, 95):
-            results[f"{kind} {name} p{percent} ms"] = percentile(times, percent)
-            # Of all threads: what other programs on the machine take is not in it.
-            results[f"{kind} {name}, processor p{percent} ms"] = percentile(busy, percent)
+        results |= _percentiles(f"{kind} {name}", partial(ask, method=name), questions)
+    return results
+
+
+def _percentiles(what: str, ask: Callable[[str], object], questions: list[str]) -> dict[str, float]:
+    times, busy = [], []
+    for question in questions:
+        start, cpu = time.perf_counter(), time.process_time()
+        ask(question)
+        times.append(1000 * (time.perf_counter() - start))
+        busy.append(1000 * (time.process_time() - cpu))
+    results = {}
+    for percent in (50, 95):
+        results[f"{what} p{percent} ms"] = percentile(times, percent)
+        # Of all threads: what other programs on the machine take is not in it.
+        results[f"{what}, processor p{percent} ms"] = percentile(busy, percent)
     return results
 
 
