@@ -31,6 +31,7 @@ from graphkb.query.quoted import documents_of, quote_answer
 from graphkb.query.route import clean_question, route
 from graphkb.query.stream import AnswerStream
 from graphkb.query.writing import Written, write_answer
+from graphkb.search.files import without_files
 from graphkb.search.rewrite import stand_alone, widen
 from graphkb.search.sheets import in_sheets
 from graphkb.search.snapshot import Snapshot
@@ -259,7 +260,7 @@ def _checked(
 
 def _quoted(snapshot: Snapshot, ask: Ask, context: Context, notes: Notes, why: str) -> Answer:
     """The answer without a model; a refusal where the evidence is too thin."""
-    language = prompt_language(question_language(ask.question))
+    language = _language(snapshot, ask)
     refusal = _refusal(snapshot, ask, context)
     quoted = quote_answer(snapshot, ask.search, context, language, why)
     if quoted is None:
@@ -273,8 +274,13 @@ def _quoted(snapshot: Snapshot, ask: Ask, context: Context, notes: Notes, why: s
     return replace(refusal, text=text, citations=quoted.citations, refused=False)
 
 
+def _language(snapshot: Snapshot, ask: Ask) -> str:
+    """The language of the question; that of a file's name says nothing."""
+    return prompt_language(question_language(without_files(snapshot, ask.question)))
+
+
 def _refusal(snapshot: Snapshot, ask: Ask, context: Context) -> Answer:
-    language = prompt_language(question_language(ask.question))
+    language = _language(snapshot, ask)
     return Answer(
         question=ask.question,
         text=missing_names(snapshot, language, context)

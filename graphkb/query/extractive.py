@@ -34,11 +34,12 @@ _LEAST_GAIN = 0.2
 _SCORE_POWER, _LEAST_SHARE = 0.3, 0.05
 
 _LONGEST_TITLE = 80
+_LABELLED = re.compile(r"\S\s*[:：=]\s*\S")
 _ENDS = tuple('.。!！?？;；…:：)）”"')
 
 # Across languages: what shared codes and names add to a cosine, which differs by hundredths.
 _NAMED_SHARE = 0.2
-_FOREIGN_PASSAGES, _FOREIGN_SENTENCES, _FOREIGN_QUOTES = 3, 40, 3
+_FOREIGN_PASSAGES, _FOREIGN_SENTENCES, _FOREIGN_QUOTES = 3, 24, 3
 # Words and Chinese characters, and how many of them say something: a word or two are near to
 # anything.
 _SAID, _LEAST_SAID = re.compile(rf"[{HAN}]|[^\W_{HAN}]+"), 6
@@ -187,13 +188,18 @@ def _candidates(
 
 def is_title(sentence: Sentence, passage: Passage) -> bool:
     """Whether it only says what the document or section is called, which answers nothing: the
-    words of a heading, or a first line that does not end like a sentence."""
+    words of a heading, or a first line that does not end like a sentence and stands above others.
+    A label with its value is no title unless it stands alone."""
     if sentence.header:
         return False
     text = " ".join(sentence.text.split())
+    line, _, below = passage.text.partition("\n")
+    if not below.strip():
+        return False
     if passage.char_start + sentence.start == 0 and len(text) <= _LONGEST_TITLE:
-        line = passage.text.split("\n", 1)[0].strip()
-        return line == sentence.text.strip() and not line.endswith(_ENDS)
+        is_line = line.strip() == sentence.text.strip() and not line.rstrip().endswith(_ENDS)
+        stands_alone = not below.split("\n", 1)[0].strip()
+        return is_line and (stands_alone or not _LABELLED.search(line))
     names = (passage.title, *passage.heading.split(" › "))
     return any(fold(text.rstrip(".。")) == fold(" ".join(name.split())) for name in names)
 

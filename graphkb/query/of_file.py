@@ -18,14 +18,19 @@ def is_about_a_file(snapshot: Snapshot, question: str) -> bool:
     return named is not None and asks_for_all(named.rest)
 
 
+def of_named_files(snapshot: Snapshot, question: str, passages: Sequence[Passage]) -> list[Passage]:
+    """The passages of the files that the question names."""
+    named = named_files(snapshot, question)
+    ids = named.document_ids if named else frozenset()
+    return [passage for passage in passages if passage.document_id in ids]
+
+
 def opening_quotes(
     snapshot: Snapshot, question: str, passages: Sequence[Passage], limit: int
 ) -> list[Quote]:
     """The first sentences of the passages of the files that the question names, as many of each
     as there is room for, in the order of the text."""
-    named = named_files(snapshot, question)
-    ids = named.document_ids if named else frozenset()
-    own = [passage for passage in passages if passage.document_id in ids]
+    own = of_named_files(snapshot, question, passages)
     rounds = zip_longest(*map(_quotes, own))
     quotes = islice((quote for quote in chain.from_iterable(rounds) if quote), limit)
     places = {passage.document_id: place for place, passage in reversed([*enumerate(own)])}

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import PurePosixPath
 
+from graphkb.query.sentences import table_cells
+from graphkb.text.names import fold
 from graphkb.text.periods import agreement, named_periods, periods
+from graphkb.text.table_rows import column_names, is_rule
 from graphkb.types import Passage
+
+# 2020, EUR 2025, 2025元: a number that may be a year or anything else.
+_NUMBER = re.compile(r"\W*(?:[a-z]{3}\b)?\W*\d+\W*[^\W\d]{0,4}\W*")
+_YEAR = re.compile(r"(?:1[89]|20)\d\d")
+# Names of columns and rows that hold times; 本年, 元/年 and last year hold amounts.
+_TIME = re.compile(
+    r"(?:(?<![每全半上下本去今当前近后/])年[份度月]?|日期|时间|期间|季度|月份)[)）]?$"
+    r"|(?<!the )(?<!this )(?<!last )(?<!prior )(?<!previous )(?<!current )(?<!per )(?<!/)(?<!/ )"
+    r"\b(?:year|date|fy|fiscal|period|quarter|month)\b",
+)
 
 
 def of_period(question: str, passages: Sequence[Passage]) -> list[Passage]:
     """``passages`` without those whose title, file name or headings are about another period than
     the question names for sure, and that do not speak of that period either.
 
-    All of them where the question names none.
+    A bare number in a row of a table is a year only where its column or row is one of times. All
+    of them where the question names none.
     """
     asked = periods(question)
     if not asked.sure:
@@ -22,9 +38,61 @@ def of_period(question: str, passages: Sequence[Passage]) -> list[Passage]:
         passage
         for passage in passages
         if agreement(asked, periods(_place(passage))) >= 0
-        or agreement(asked, named_periods(passage.text)) > 0
+        or agreement(asked, named_periods(_told(passage))) > 0
     ]
 
 
 def _place(passage: Passage) -> str:
     return "\n".join((passage.title, PurePosixPath(passage.path).stem, passage.heading))
+
+
+def _told(passage: Passage) -> str:
+    """The text and column names of a passage without the numbers that may be anything."""
+    told = list(passage.columns)
+    names: Sequence[str] = passage.columns
+    lines = passage.text.split("\n")
+    for cells, run in groupby(lines, lambda line: bool(table_cells(line))):
+        told += _rows(list(run), names) if cells else run
+        names = ()
+    return "\n".join(told)
+
+
+def _rows(rows: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """The rows of a table; ``names`` are those of its columns where no rule shows them."""
+    rules = [place for place, row in enumerate(rows) if is_rule(row)]
+    above = {place - 1 for place in rules} | set(range(rules[0] if rules else 0))
+    header: list[tuple[str, ...]] = []
+    for place, row in enumerate(rows):
+        cells = table_cells(row)
+        if place in above or (not place and not names and _names_years(cells)):
+            header.append(cells)
+            yield row
+        elif place in rules:
+            names, header = column_names(header), []
+        else:
+            yield " | ".join(_periods(cells, names))
+
+
+def _names_years(cells: Sequence[str]) -> bool:
+    """True for what can only be the names of columns: 项目, 2022, 2021."""
+    return len(cells) > 2 and all(_YEAR.fullmatch(cell) for cell in cells[1:])
+
+
+def _periods(cells: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """The cells of a row that are words, periods, or numbers under a name of times."""
+    for place, cell in enumerate(cells):
+        if not _NUMBER.fullmatch(fold(cell)):
+            yield cell
+            continue
+        name = names[place] if place < len(names) else ""
+        # Rows are often named by years under no name.
+        is_key = bool(names) and not place and not name
+        found = periods(cell)
+        if is_key or found.sure or found.parts or _is_time(name) or _is_time(cells[0]):
+            yield cell
+
+
+def _is_time(name: str) -> bool:
+    folded = fold(name)
+    # An amount stands under 2022年度.
+    return not any(sign.isdecimal() for sign in folded) and _TIME.search(folded) is not None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from graphkb.llm.prompts import fill_prompt
 from graphkb.query.citations import check_citations, cite
 from graphkb.query.extractive import Quote, choose_foreign_quotes, choose_quotes
-from graphkb.query.of_file import is_about_a_file, opening_quotes
+from graphkb.query.of_file import is_about_a_file, of_named_files, opening_quotes
 from graphkb.query.sentences import table_cells
 from graphkb.search.files import without_files
 from graphkb.search.snapshot import Snapshot
@@ -82,12 +82,14 @@ def _quotes(snapshot: Snapshot, question: str, context: Context) -> list[Quote]:
         return []
     if is_about_a_file(snapshot, question):
         return opening_quotes(snapshot, question, context.passages, options.max_sentences)
-    question = without_files(snapshot, question)
+    asked, question = question, without_files(snapshot, question)
     if context.method == "global":
         return [_whole(passage) for passage in context.passages]
     if context.foreign:
         return choose_foreign_quotes(snapshot, question, context.passages)
-    return choose_quotes(snapshot, question, context.passages, options.max_sentences)
+    own = of_named_files(snapshot, asked, context.passages)
+    quotes = choose_quotes(snapshot, question, own, options.max_sentences) if own else []
+    return quotes or choose_quotes(snapshot, question, context.passages, options.max_sentences)
 
 
 def _whole(passage: Passage) -> Quote:

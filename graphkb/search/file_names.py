@@ -48,6 +48,15 @@ _WITH_NAME = re.compile(
     r"|\s*(?:这个|这份|这)?(?:文件|文档|附件|工作簿))?",
     re.IGNORECASE,
 )
+# What the question says of a file, not of what it is asked for: what does X say about …?
+_SAYS = re.compile(
+    r"\b(?:what\s+)?(?:does|do|did)\s+(?:it\s+)?(?:say|tell|mention|state|write|read)\b"
+    r"(?:\s+(?:me|us))?(?:\s+(?:about|on|regarding)\b)?"
+    r"|\b(?:what\s+)?(?:is|are|was|were)\s+(?:said|told|mentioned|written)\b(?:\s+(?:about|on)\b)?"
+    r"|\bsays?\s+(?:about|on|regarding)\b"
+    r"|(?:里面|里|中|上)?(?:是)?(?:怎么|如何)?[说讲写提](?:(?:了|到了?|过)(?:什么|哪些|啥)?|的?(?:什么|哪些|啥))",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -122,7 +131,7 @@ class FileNames:
         for start, end in places:
             rest.append(head[at:start])
             at = end
-        left = _WITH_NAME.sub(" ", "\0".join([*rest, question[at:]]))
+        left = _SAYS.sub(" ", _WITH_NAME.sub(" ", "\0".join([*rest, question[at:]])))
         return NamedFiles(
             tuple(head[start:end] for start, end in places),
             frozenset().union(*spans.values()),

@@ -167,3 +167,27 @@ def test_words_that_are_ignored_choose_no_sentence(
     assert [expected in quote.text for quote in chosen] == [True]
     # A question of nothing else is still answered.
     assert choose_quotes(tables, "documents", [passage], 1, frame)
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "expected"),
+    [
+        ("The door code of the Riga office is 4471", "What is the door code of Riga?", "4471"),
+        ("仓库门禁密码是 7720", "仓库门禁密码是多少？", "7720"),
+        ("WiFi password: sunflower88\nGuest network: Harbour", "What is the WiFi password?", "88"),
+        ("无线密码：向日葵88\n访客网络：海港", "无线密码是多少？", "88"),
+    ],
+)
+def test_a_first_line_that_says_something_is_no_title(
+    tables: Snapshot, text: str, question: str, expected: str
+) -> None:
+    passage = Passage("text_unit", text, 1.0, "u", "d", "door", "door.txt", "", None, 0, len(text))
+    (quote, *_) = choose_quotes(tables, question, [passage], 3)
+    assert expected in quote.text
+
+
+@pytest.mark.parametrize("text", ["Door codes\n\nRiga has 4471.", "门禁密码\n\n里加的密码是4471。"])
+def test_a_first_line_above_others_is_a_title(tables: Snapshot, text: str) -> None:
+    passage = Passage("text_unit", text, 1.0, "u", "d", "x", "x.txt", "", None, 0, len(text))
+    quotes = choose_quotes(tables, "Riga door codes 里加门禁密码", [passage], 3)
+    assert ["4471" in quote.text for quote in quotes] == [True]

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -17,7 +17,9 @@ from click.testing import CliRunner, Result
 from model_server import ModelServer, said
 from query.gathering import make_asker, question, user_of
 
+from graphkb import progress
 from graphkb.cli import main
+from graphkb.progress import _so_far
 from graphkb.project import Project
 from graphkb.query.answer import stream_answer
 from graphkb.query.compose import NOT_FOUND
@@ -319,6 +321,35 @@ def test_dry_run_of_the_other_methods_shows_their_first_prompts(
     assert plan["prompts"][0]["n_tokens"] > 50
     assert plan["n_tokens"] == sum(prompt["n_tokens"] for prompt in plan["prompts"])
     assert server.requests == []
+
+
+@pytest.mark.parametrize("option", ["--explain", "--stream", "--json"])
+def test_a_slow_model_is_named_on_stderr_until_it_answers(
+    root: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    told_of = Event()
+
+    def play(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        told_of.wait(20)
+        return said("Ada Lin leads the Osprey project [1].")
+
+    def so_far(what: str, seconds: float) -> str:
+        line = _so_far(what, seconds)
+        if "the model has been on" in line:
+            told_of.set()
+        return line
+
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.05)
+    monkeypatch.setattr(progress, "_so_far", so_far)
+    server.play = play
+    done = run(root, server, "query", option, "--method", "local", ASKED)
+    assert told_of.is_set()
+    waiting = r"answer: \d s so far; the model has been on “.+” for \d s"
+    assert any(re.fullmatch(waiting, line) for line in done.stderr.splitlines())
+    assert "so far" not in done.stdout
+    assert "Ada Lin leads the Osprey project [1]." in done.stdout
+    if option == "--json":
+        assert json.loads(done.stdout)["model"] == "m"
 
 
 def test_chat_keeps_the_conversation_and_shows_sources(root: Path, server: ModelServer) -> None:
