@@ -132,6 +132,7 @@ def index(
       graphkb index --root my-kb --dry-run --prompts
       graphkb index --root my-kb --embed off --set chunks.size=800
     """
+    from graphkb.view.notices import notice_lines
     from graphkb.view.summary import counts_line, index_lines
 
     if embed:
@@ -154,7 +155,7 @@ def index(
         result = project.index(
             progress, rebuild=rebuild, on_plan=progress.note, on_commit=on_commit
         )
-    for warning in result.warnings:
+    for warning in notice_lines(result.warnings, verbose):
         terminal.warn(warning)
     if as_json:
         terminal.print_json(result.to_dict())

@@ -28,7 +28,7 @@ def preview(
     if as_json:
         terminal.print_json(found.to_dict())
         return 0
-    lines = preview_lines(found)
+    lines = preview_lines(found, verbose)
     if prompts or verbose:
         lines += prompt_lines(found)
     click.echo("\n".join(lines))

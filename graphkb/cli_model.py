@@ -43,6 +43,7 @@ def import_graphrag(
       graphkb query --root my-kb --method local "Who leads Osprey?"
     """
     from graphkb.importing.project import import_graphrag, reports_taken
+    from graphkb.view.notices import notice_lines
     from graphkb.view.summary import import_lines, index_lines
 
     terminal.show_log(verbose)
@@ -57,7 +58,7 @@ def import_graphrag(
     with terminal.opened(root, overrides, verbose) as project, shown_progress() as progress:
         result = project.index(progress, embed=embed)
         taken = reports_taken(root, project.table("community_reports"))
-    for warning in result.warnings:
+    for warning in notice_lines(result.warnings, verbose):
         terminal.warn(warning)
     if as_json:
         facts = {**imported.to_dict(), "reports_taken": taken, "index": result.to_dict()}

@@ -12,6 +12,7 @@ import click
 
 from graphkb import terminal
 from graphkb.errors import GraphkbError
+from graphkb.progress import shown_wait
 
 if TYPE_CHECKING:
     from graphkb.project import Project
@@ -116,7 +117,8 @@ def query(
         if stream and not as_json:
             answer = _print_stream(project, text, method, options)
         else:
-            answer = project.query(text, method=method, **options)
+            with shown_wait("query"):
+                answer = project.query(text, method=method, **options)
     if as_json or not stream:
         _warn(answer)
     if as_json:
@@ -158,9 +160,11 @@ def _print_stream(project: Project, question: str, method: str, options: dict[st
 
     stream = project.stream(question, method=method, **options)
     shown = ""
-    for piece in stream:
-        shown += piece
-        click.echo(printable(piece.replace("\r", "")), nl=False)
+    with shown_wait("query") as end_wait:
+        for piece in stream:
+            end_wait()
+            shown += piece
+            click.echo(printable(piece.replace("\r", "")), nl=False)
     click.echo()
     _warn(stream.answer)
     for line in corrected_lines(stream.answer, shown, terminal.bold):

@@ -54,9 +54,10 @@ def make_questions(
       graphkb eval --root my-kb questions.jsonl
       graphkb eval --root my-kb --tune questions.jsonl
 
-    One JSON object a line: id, query, relevant (document ids), answer, language, type, hops,
-    text_units. Such questions share words with the text they come from and are easier than those
-    people ask: read them through, and add your own. Exit code 1 when there are none.
+    One JSON object a line: id, query, relevant (paths of documents, which outlast an edit; ids of
+    those that share a file), answer, language, type, hops, text_units. Such questions share words
+    with the text they come from and are easier than those people ask: read them through, and add
+    your own. Exit code 1 when there are none.
     """
     if output and output.exists() and not force:
         raise click.UsageError(f"{output} is there already; --force replaces it")

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import click
@@ -43,6 +43,58 @@ def shown_progress() -> Iterator[ProgressDisplay]:
         return
     with _bars() as display:
         yield display
+
+
+@contextlib.contextmanager
+def shown_wait(what: str) -> Iterator[Callable[[], None]]:
+    """Says on stderr how long ``what`` takes and what the model is asked: after some seconds in a
+    line that goes away on a terminal, every half minute in plain lines elsewhere.
+
+    What it yields ends that early, for who prints before the end of the block.
+    """
+    over = threading.Event()
+    show = _wait_beside if sys.stderr.isatty() else _wait_lines
+    watch = threading.Thread(target=show, args=(what, over), daemon=True)
+    watch.start()
+
+    def end() -> None:
+        over.set()
+        watch.join()
+
+    try:
+        yield end
+    finally:
+        end()
+
+
+def _wait_lines(what: str, over: threading.Event) -> None:
+    started = time.monotonic()
+    while not over.wait(_SECONDS_BETWEEN_LINES):
+        click.echo(_so_far(what, time.monotonic() - started), err=True)
+
+
+def _wait_beside(what: str, over: threading.Event) -> None:
+    started = time.monotonic()
+    if over.wait(_SECONDS_UNSAID):
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(stderr=True)
+    with Live(console=console, transient=True, auto_refresh=False, redirect_stdout=False) as live:
+        while True:
+            text = _so_far(what, time.monotonic() - started)
+            live.update(Text(text, style="dim", no_wrap=True, overflow="ellipsis"), refresh=True)
+            if over.wait(0.5):
+                return
+
+
+def _so_far(what: str, seconds: float) -> str:
+    """The step of the call that waits the longest (else ``what``), and for how long."""
+    waiting = IN_FLIGHT.oldest()
+    asked = f"; {_asked(waiting)}" if waiting else ""
+    return f"{waiting.step if waiting else what}: {_duration(seconds)} so far{asked}"
 
 
 class ProgressLines:

@@ -11,7 +11,7 @@ import pytest
 
 from graphkb import progress
 from graphkb.llm.in_flight import IN_FLIGHT
-from graphkb.progress import ProgressLines, shown_progress
+from graphkb.progress import ProgressLines, shown_progress, shown_wait
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -143,6 +143,34 @@ with progress.shown_progress() as display, IN_FLIGHT.call("extract", "手册 ›
 
 def test_the_unit_that_is_asked_stands_beside_the_bar():
     assert "1 s: 手册 › Leave" in on_terminal("-c", ASKED)
+
+
+WAITED = """
+import time
+from graphkb import progress
+from graphkb.llm.in_flight import IN_FLIGHT
+progress._SECONDS_UNSAID = 0.2
+with progress.shown_wait("query"):
+    pass
+with progress.shown_wait("query") as end, IN_FLIGHT.call("answer", "手册 › Leave"):
+    time.sleep(1.2)
+    end()
+    import sys; print("first piece", file=sys.stderr)
+    time.sleep(0.6)
+"""
+
+
+def test_a_wait_is_told_on_a_terminal_and_goes_away():
+    shown, after = on_terminal("-c", WAITED).split("first piece")
+    assert "answer: 1 s so far; the model has been on “手册 › Leave” for 1 s" in shown
+    assert "\x1b[2K" in shown, "the line is wiped"
+    assert "so far" not in after
+
+
+def test_a_short_wait_says_nothing(capsys: pytest.CaptureFixture[str]):
+    with shown_wait("query"):
+        pass
+    assert capsys.readouterr() == ("", "")
 
 
 def test_hits_are_highlighted_and_tables_drawn_on_a_terminal():

@@ -33,6 +33,7 @@ from graphkb.evaluate.order import chosen_evenly
 from graphkb.evaluate.pairs import paired
 from graphkb.evaluate.patterns_en import english_patterns
 from graphkb.evaluate.patterns_zh import chinese_patterns
+from graphkb.evaluate.questions import DocumentNames
 from graphkb.evaluate.resample import SEED
 from graphkb.evaluate.unique import is_unique, stands_alone
 from graphkb.evaluate.write import written_questions
@@ -88,8 +89,9 @@ def generate_questions(
     """At most ``n`` questions: documents evenly, and kinds and languages by turns; the same for
     the same ``seed``.
 
-    Each row has ``id``, ``query``, ``relevant`` (document ids), ``answer``, ``language``,
-    ``type``, ``hops`` and ``text_units``. A question with two hops needs text of two text units.
+    Each row has ``id``, ``query``, ``relevant`` (paths of documents, which outlast an edit; ids of
+    those that share a file), ``answer``, ``language``, ``type``, ``hops`` and ``text_units``. A
+    question with two hops needs text of two text units.
     """
     units = snapshot.store.read("text_units", ("id", "text", "document_id", "kind")).sort("id")
     found = _candidates(snapshot, units)
@@ -100,6 +102,7 @@ def generate_questions(
         found = without_rivals([*written, *found])
     documents = dict(units.select("id", "document_id").iter_rows())
     titles = dict(snapshot.store.read("documents", ("id", "title")).iter_rows())
+    names = _lasting_names(snapshot)
     accept = _Accepted(snapshot, n)
     rows: list[dict[str, Any]] = []
     for candidate in chosen_evenly(
@@ -110,7 +113,7 @@ def generate_questions(
         n,
         seed,
     ):
-        rows.append(_row(candidate, documents))
+        rows.append(_row(candidate, documents, names))
         progress("questions", len(rows), n)
     return Generated(tuple(rows), len(found), accept.ambiguous, failures)
 
@@ -209,11 +212,23 @@ def _quotes_title(candidate: Candidate, documents: dict[str, str], titles: dict[
     return any(title and title in query for title in own)
 
 
-def _row(candidate: Candidate, documents: dict[str, str]) -> dict[str, Any]:
+def _lasting_names(snapshot: Snapshot) -> dict[str, str]:
+    """What evaluation finds each document by: its path where no other has it, else its id, which
+    is of its content."""
+    paths = dict(snapshot.store.read("documents", ("id", "path")).iter_rows())
+    names = DocumentNames((document, path, "") for document, path in paths.items())
+    return {
+        document: path if names.find(path) == [document] else document
+        for document, path in paths.items()
+    }
+
+
+def _row(candidate: Candidate, documents: dict[str, str], names: dict[str, str]) -> dict[str, Any]:
+    relevant = (names[documents[unit]] for unit in candidate.text_unit_ids)
     return {
         "id": content_hash(candidate.query, candidate.answer, length=10),
         "query": candidate.query,
-        "relevant": list(dict.fromkeys(documents[unit] for unit in candidate.text_unit_ids)),
+        "relevant": list(dict.fromkeys(relevant)),
         "answer": candidate.answer,
         "language": candidate.language,
         "type": candidate.type,

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from graphkb.errors import EmbeddingError, NotIndexedError
-from graphkb.evaluate.questions import DocumentNames, Judgement, Question
+from graphkb.evaluate.questions import UNMATCHED, DocumentNames, Judgement, Question
 from graphkb.evaluate.results import FUSION, Evaluation, QuestionResult
 from graphkb.evaluate.run import Searchable, document_names, ranked_documents
 from graphkb.types import Progress, no_progress
@@ -142,7 +142,7 @@ class _Legs:
         if item in asked.outside:
             return "outside"
         keys = asked.relevant.items()
-        absent = any(key.startswith("unmatched:") for key, name in keys if name == item)
+        absent = any(key.startswith(UNMATCHED) for key, name in keys if name == item)
         return "absent" if absent else None
 
     def of(self, leg: str, question_id: str) -> _Seen | None:

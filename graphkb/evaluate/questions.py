@@ -28,6 +28,9 @@ from typing import Any
 from graphkb.errors import InputError, UsageError
 from graphkb.types import Refused
 
+# Begins the key of a relevant item that names no document.
+UNMATCHED = "unmatched:"
+
 
 @dataclass(frozen=True)
 class Question:
@@ -237,7 +240,7 @@ class DocumentNames:
                 unmatched.append(item)
             # Items that share a document are one piece of evidence.
             taken = (document_item[document] for document in found if document in document_item)
-            key = next(taken, found[0] if found else f"unmatched:{item}")
+            key = next(taken, found[0] if found else f"{UNMATCHED}{item}")
             labels.setdefault(key, item)
             for document in found:
                 document_item.setdefault(document, key)

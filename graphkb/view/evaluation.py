@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from graphkb.evaluate.compare import Change, MethodComparison, RunComparison
 from graphkb.evaluate.misses import Miss
+from graphkb.evaluate.questions import UNMATCHED
 from graphkb.evaluate.resample import LEAST_PAIRS, Difference, Interval
 from graphkb.evaluate.results import Evaluation
 from graphkb.view.terminal import one_line
@@ -36,7 +37,25 @@ def evaluation_lines(evaluation: Evaluation) -> list[str]:
                 + (f" {bounds(comparison.paired)}" if comparison.paired else "")
             ),
         ]
-    return lines
+    return lines + absent_lines(evaluation)
+
+
+def absent_lines(evaluation: Evaluation) -> list[str]:
+    """How many of the questions name a document that the knowledge base does not have; none where
+    all are there."""
+    asked = {item.where for item in evaluation.unmatched}
+    if not asked:
+        return []
+    whole = all(
+        all(key.startswith(UNMATCHED) for key in question.relevant)
+        for question in evaluation.questions
+        if f"question {question.id}" in asked
+    )
+    one = len(asked) == 1
+    judged = evaluation.n_questions - len(evaluation.excluded)
+    said = f"{len(asked)} of {judged} questions {'names' if one else 'name'} a document that is "
+    counts = ("it counts" if one else "they count") if whole else "what is not there counts"
+    return ["", f"{said}not there: {counts} as 0"]
 
 
 def bounds(found: Difference | Interval, sign: str = "+") -> str:

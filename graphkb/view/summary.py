@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from graphkb.ingest.sizes import SHORT
 from graphkb.types import IndexResult, Refused, StepUsage
 from graphkb.view.answer import price_text
+from graphkb.view.notices import notice_lines
 from graphkb.view.refusals import MOST_REFUSED, refused_lines, unread_lines
 from graphkb.view.terminal import one_line
 from graphkb.view.wording import noun
@@ -233,8 +234,8 @@ def tuning_lines(tuning: Tuning) -> list[str]:
     return lines
 
 
-def preview_lines(found: Preview) -> list[str]:
-    """What an index run would do, for a terminal."""
+def preview_lines(found: Preview, verbose: bool = False) -> list[str]:
+    """What an index run would do, for a terminal; ``verbose`` names the files of each notice."""
     lines = [found.settings_change] if found.settings_change else []
     for what, paths in (
         ("added", found.added),
@@ -258,10 +259,10 @@ def preview_lines(found: Preview) -> list[str]:
     )
     texts = f"{found.embed_texts} {noun(found.embed_texts, 'texts')}"
     lines.append(f"          {texts} to embed ({found.embed_tokens:,} tokens)")
-    return lines + planned_lines(found)
+    return lines + planned_lines(found, verbose)
 
 
-def planned_lines(found: Preview) -> list[str]:
+def planned_lines(found: Preview, verbose: bool = False) -> list[str]:
     """What the model would be asked, by step and in all."""
     if not found.calls:
         return ["model     no calls"]
@@ -275,7 +276,7 @@ def planned_lines(found: Preview) -> list[str]:
     calls = f"{found.model_calls:,} {noun(found.model_calls, 'calls')}"
     about = "" if found.price is None else "about "
     lines.append(f"          in all {calls}, {about}{price_text(found.price)}")
-    return lines + [f"warning   {warning}" for warning in found.warnings]
+    return lines + [f"warning   {warning}" for warning in notice_lines(found.warnings, verbose)]
 
 
 def prompt_lines(found: Preview) -> list[str]:

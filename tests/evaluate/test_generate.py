@@ -321,7 +321,7 @@ def test_generated_questions_can_be_measured_with(knowledge: Project, tmp_path: 
     chain = by_query["负责北斗水表项目的人于哪一年毕业于清华大学？"]
     assert (chain["answer"], chain["hops"], len(chain["relevant"])) == ("2001年", 2, 2)
     assert {row["language"] for row in made.rows} == {"en", "zh"}
-    texts = dict(knowledge.table("documents").select("id", "text").iter_rows())
+    texts = dict(knowledge.table("documents").select("path", "text").iter_rows())
     for row in made.rows:
         parts = re.split("; |；", row["answer"]) if row["type"] == "two facts" else [row["answer"]]
         told = [texts[document].replace("**", "") for document in row["relevant"]]
@@ -330,6 +330,33 @@ def test_generated_questions_can_be_measured_with(knowledge: Project, tmp_path: 
     evaluation = knowledge.eval(path, ["lexical"], [5])
     assert evaluation.methods[0].mean["recall@5"] > 0.9
     assert {group.by for group in evaluation.groups} == {"hops", "language", "type"}
+
+
+ROWS = "id,text\n1,Ada Lin was born in Bergen in 1979.\n2,王芳是青石公司的首席工程师。\n"
+
+
+def test_questions_outlast_an_edit_of_their_document(tmp_path: Path):
+    folder = tmp_path / "input"
+    folder.mkdir()
+    (folder / "公司.md").write_text("# 简介\n\n陈明负责北斗水表项目。\n", "utf8")
+    (folder / "people.csv").write_text(ROWS, "utf8")
+    path = tmp_path / "questions.jsonl"
+    with Project(tmp_path, ["embed.when=off", "extract.workers=1"]) as project:
+        project.index()
+        made = project.make_questions(20)
+        path.write_text(made.to_jsonl(), "utf8")
+        documents = project.table("documents")
+        relevant = {name for row in made.rows for name in row["relevant"]}
+        assert "公司.md" in relevant
+        ids = set(documents.filter(path="people.csv")["id"])
+        assert len(ids) == 2
+        assert ids & relevant, "rows of one file share its path"
+        (folder / "公司.md").write_text("# 简介\n\n陈明负责北斗水表项目。另有新闻。\n", "utf8")
+        project.index()
+        assert not set(documents["id"]) <= set(project.table("documents")["id"])
+        evaluation = project.eval(path, ["lexical"], [5])
+    assert evaluation.unmatched == ()
+    assert evaluation.methods[0].mean["recall@5"] == 1
 
 
 def test_a_models_question_is_held_against_the_text(tmp_path: Path):

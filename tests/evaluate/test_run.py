@@ -13,6 +13,7 @@ from graphkb.evaluate.results import evaluation_from
 from graphkb.evaluate.run import percentile, run_evaluation
 from graphkb.types import Hit, Hits, Refused
 from graphkb.view.evaluation import (
+    absent_lines,
     aligned,
     evaluation_lines,
     markdown_table,
@@ -160,7 +161,7 @@ def test_tables_have_intervals_and_the_breakdown():
     assert "95 % intervals (bootstrap over the 2 questions; fewer than 10 say little):" in text
     intervals = [" ".join(line.split()) for line in text]
     assert any(line.startswith("| lexical | 0.500–1.000 | 0.000–1.000 |") for line in intervals)
-    assert text[-1] == (
+    assert text[-3] == (
         "fusion 0.750 against its best leg (lexical) 1.000: -0.250 MRR (2 questions, too few to "
         "tell from chance; give at least 10)"
     )
@@ -224,6 +225,26 @@ def test_what_the_filter_keeps_out_is_named():
     again = evaluation_from(json.loads(json.dumps(evaluation.to_dict())))
     assert again.questions == evaluation.questions
     assert outside_line(run_evaluation(project, asked, ["hybrid"], (1,))) == ""
+
+
+@pytest.mark.parametrize(
+    ("relevant", "line"),
+    [
+        ([("d3",), ("d1",)], ""),
+        ([("没有",), ("d1",)], "1 of 2 questions names a document that is not there: it counts"),
+        ([("没有",), ("x",)], "2 of 2 questions name a document that is not there: they count"),
+        (
+            [("没有", "d1"), ("x", "y")],
+            "2 of 2 questions name a document that is not there: what is not there counts",
+        ),
+    ],
+)
+def test_questions_about_absent_documents_are_counted(relevant: list[tuple[str, ...]], line: str):
+    asked = [Question(f"q{n}", "一", names) for n, names in enumerate(relevant, 1)]
+    questions = QuestionSet((*asked, Question("q9", "二", ())))
+    evaluation = run_evaluation(ThreeMethods(), questions, ["hybrid"], (1,))
+    assert absent_lines(evaluation) == (["", f"{line} as 0"] if line else [])
+    assert evaluation_lines(evaluation)[-2:] == ["", f"{line} as 0"] or not line
 
 
 def test_an_unseen_document_is_in_no_leg():

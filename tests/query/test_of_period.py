@@ -7,8 +7,10 @@ from query.gathering import make_snapshot
 
 from graphkb.query.answer import answer_question
 from graphkb.query.ask import Ask
+from graphkb.query.of_period import in_period, of_period
+from graphkb.query.sentences import sentences_of
 from graphkb.search.snapshot import Snapshot
-from graphkb.types import Answer
+from graphkb.types import Answer, Passage
 
 REPORTS = {
     "2022q1.txt": "恒远科技股份有限公司2022年第一季度报告\n\n本报告期营业收入为12.3亿元。\n",
@@ -89,3 +91,108 @@ def test_a_year_in_chinese_numerals_is_that_year(reports: Snapshot, year: str) -
     assert ask(reports, "恒远科技一九九八年的营业收入是多少？", "hybrid").context.evidence == (
         ask(reports, "恒远科技1998年的营业收入是多少？", "hybrid").context.evidence
     )
+
+
+def passage(text: str, title: str = "Report 2023", columns: tuple[str, ...] = ()) -> Passage:
+    return Passage(
+        kind="text_unit",
+        text=text,
+        score=1.0,
+        text_unit_id="u",
+        document_id="d",
+        title=title,
+        path="a.xlsx",
+        heading="",
+        page=None,
+        char_start=0,
+        char_end=len(text),
+        columns=columns,
+    )
+
+
+MACHINES = "| machine | {} |\n|---|---|\n| PR-1 | {} |"
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("installed", "2020"),
+        ("revenue", "2020"),
+        ("revenue", "EUR 2020"),
+        ("revenue last year", "2020"),
+        ("单价", "2020元"),
+        ("年收入", "2020"),
+        ("本年", "2020"),
+        ("2021年度", "2020"),
+    ],
+)
+def test_a_number_in_a_row_is_no_year(column: str, cell: str) -> None:
+    assert of_period("revenue in 2020", [passage(MACHINES.format(column, cell))]) == []
+    rows = passage(f"| PR-1 | {cell} |", columns=("machine", column))
+    assert of_period("revenue in 2020", [rows]) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("year", "2020"),
+        ("Model year", "2020"),
+        ("date", "20200511"),
+        ("FY", "2020"),
+        ("年份", "2020"),
+        ("会计年度", "2020"),
+        ("2020", "x"),
+        ("installed", "2020年"),
+        ("installed", "FY2020"),
+        ("installed", "Q1 2020"),
+        ("installed", "2020-05"),
+        ("note", "rebuilt in the year of 2020"),
+    ],
+)
+def test_a_period_in_a_row_counts(column: str, cell: str) -> None:
+    kept = [passage(MACHINES.format(column, cell))]
+    assert of_period("2020年的收入", kept) == kept
+    kept = [passage(f"| PR-1 | {cell} |", columns=("machine", column))]
+    assert of_period("revenue in 2020", kept) == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Revenue was 5 in 2020.",
+        "| 年份 | 2020 | 2019 |\n| 收入 | 5 | 4 |",
+        "| Item | 2020 | 2019 |\n| Revenue | 5 | 4 |",
+        "| | Revenue |\n|---|---|\n| 2020 | 5 |",
+    ],
+)
+def test_years_of_prose_and_of_names_count(text: str) -> None:
+    assert of_period("revenue in 2020", [passage(text)]) == [passage(text)]
+
+
+SHEETS = "# {0}\n\n| Region | Revenue |\n|---|---|\n| North | 510 |\n\n# {1}\n\n" + (
+    "| Region | Revenue |\n|---|---|\n| North | 520 |"
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "question", "other"),
+    [
+        (("FY2021", "FY2022"), "North's revenue in 2022", "North's revenue in 2023"),
+        (("2021年", "2022年"), "2022年的收入", "2023年的收入"),
+        (("2023Q1", "2023Q2"), "2023年第二季度的收入", "2023年第三季度的收入"),
+    ],
+)
+def test_of_several_sheets_the_one_of_the_period_is_read(
+    names: tuple[str, str], question: str, other: str
+) -> None:
+    book = passage(SHEETS.format(*names), title="sales")
+    rows = [one for one in sentences_of(book.text) if in_period(question, book, one)]
+    assert [one.text for one in rows] == ["| North | 520 |"]
+    assert of_period(question, [book]) == [book]
+    assert of_period(other, [book]) == []
+
+
+def test_a_comparison_in_the_report_of_the_period_is_read() -> None:
+    report = passage("## Compared with 2022\n\nRevenue rose by a tenth.")
+    assert of_period("revenue in 2023", [report]) == [report]
+    assert of_period("revenue in 2021", [report]) == []
