@@ -111,7 +111,9 @@ def measure_evidence(
     n_found = len(passages)
     passages = of_period(question, passages)
     if not passages:
-        return Evidence(0.0, f"the {n_found} passages found are about other periods")
+        missing = _names_of(_named(snapshot, question, (), across=False).missing)
+        reason = f"the {n_found} passages found are about other periods"
+        return Evidence(0.0, reason, missing=missing)
     tokens = query_tokens(question, snapshot.dictionary)
     best = passages[:_PASSAGES]
     asked, told = detect_language(question), detect_language(passages[0].text)

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphkb.errors import EmbeddingError
 from graphkb.query.asked_kind import asked_kinds, holds_kind
-from graphkb.query.of_period import of_period
+from graphkb.query.of_period import in_period, of_period
 from graphkb.query.phrases import Phrase, Phrases, names_another, phrases_held
 from graphkb.query.sentences import Sentence, sentences_of
 from graphkb.search.snapshot import Snapshot
@@ -162,7 +162,11 @@ def _candidates(
     places: list[tuple[Passage, Sentence]] = []
     for passage in passages:
         for sentence in sentences_of(passage.text, passage.columns):
-            if not names_another(question, sentence) and not is_title(sentence, passage):
+            if (
+                in_period(question, passage, sentence)
+                and not names_another(question, sentence)
+                and not is_title(sentence, passage)
+            ):
                 places.append((passage, sentence))
     phrases, held = phrases_held(question, [sentence for _, sentence in places])
     candidates: list[_Candidate] = []

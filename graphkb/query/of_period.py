@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import PurePosixPath
 
-from graphkb.query.sentences import table_cells
+from graphkb.query.sentences import Sentence, sentences_of, table_cells
 from graphkb.text.names import fold
 from graphkb.text.periods import agreement, named_periods, periods
 from graphkb.text.table_rows import column_names, is_rule
@@ -26,7 +26,8 @@ _TIME = re.compile(
 
 def of_period(question: str, passages: Sequence[Passage]) -> list[Passage]:
     """``passages`` without those whose title, file name or headings are about another period than
-    the question names for sure, and that do not speak of that period either.
+    the question names for sure, and that do not speak of that period either; nor those of whose
+    sentences none is :func:`in_period`.
 
     A bare number in a row of a table is a year only where its column or row is one of times. All
     of them where the question names none.
@@ -37,9 +38,36 @@ def of_period(question: str, passages: Sequence[Passage]) -> list[Passage]:
     return [
         passage
         for passage in passages
-        if agreement(asked, periods(_place(passage))) >= 0
-        or agreement(asked, named_periods(_told(passage))) > 0
+        if (
+            agreement(asked, periods(_place(passage))) >= 0
+            or agreement(asked, named_periods(_told(passage))) > 0
+        )
+        and _has_sections_of(question, passage)
     ]
+
+
+def in_period(question: str, passage: Passage, sentence: Sentence) -> bool:
+    """False where the heading above a sentence in the passage, such as the name of a sheet, is
+    about another period than the question names for sure, and the sentence and the names of its
+    columns do not speak of that period.
+
+    In the 2022 report, what stands below "Compared with 2021" is still about 2022.
+    """
+    asked, above = periods(question), periods(sentence.heading)
+    if not asked.sure or agreement(asked, above) >= 0:
+        return True
+    place = periods(_place(passage))
+    if place.years and place.years <= asked.years and not above.years & asked.years:
+        return True
+    told = [sentence.text]
+    if table_cells(sentence.text):
+        told = [*sentence.header, *_rows(told, sentence.header)]
+    return agreement(asked, named_periods("\n".join(told))) > 0
+
+
+def _has_sections_of(question: str, passage: Passage) -> bool:
+    sentences = list(sentences_of(passage.text, passage.columns)) if "#" in passage.text else []
+    return not sentences or any(in_period(question, passage, one) for one in sentences)
 
 
 def _place(passage: Passage) -> str:
@@ -52,7 +80,8 @@ def _told(passage: Passage) -> str:
     names: Sequence[str] = passage.columns
     lines = passage.text.split("\n")
     for cells, run in groupby(lines, lambda line: bool(table_cells(line))):
-        told += _rows(list(run), names) if cells else run
+        section = list(run)
+        told += _rows(section, names) if cells else section
         names = ()
     return "\n".join(told)
 

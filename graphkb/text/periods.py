@@ -17,11 +17,28 @@ _YEAR = r"(?:1[89]\d\d|20\d\d)"
 _MONTH_NAMES = (
     "january|february|march|april|may|june|july|august|september|october|november|december"
 )
-# A year that can be nothing else: 2022年, in 2022, FY2022, annual report 2022, Q1 2022.
+_PART = r"(?:q[1-4]|h[12])"
+_JOINT = r"[\s./-]*"
+_DATE = rf"({_YEAR})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"
+# Names of files write periods in one piece: report_2024q3, 2023H1, 2024年Q1; Q3_2024, Q1-FY2024;
+# 20241104; 23年三季度, but not 近10年年报.
+_YEAR_PART = re.compile(
+    rf"(?<![\da-z.,])(?:fy\s?)?({_YEAR})(?:年度?|财年)?{_JOINT}({_PART})(?![\da-z])"
+)
+_PART_YEAR = re.compile(rf"(?<![\da-z])({_PART})[\s./-]+(?:fy\s?)?({_YEAR})(?![\da-z年]|[.,]\d)")
+_DATE_IN_ONE = re.compile(rf"(?<![\da-z.,]){_DATE}(?![\da-z%元万亿]|[.,]\d)")
+_YEAR_IN_TWO = re.compile(
+    r"(?<![\da-z.,近过前后约满第达共续])([0-3]\d)(?=年(?:第?[一二三四1-4]季|[上下]半年|半年度?报|"
+    r"前[二两三]个?季度|全年|年?度?报|中报|q[1-4]|h[12]|度|(?:1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月))"
+)
+# A year that can be nothing else: 2022年, 2022版, 2022 edition, in 2022, FY2022, Q1 2022, annual
+# report 2022.
 _SURE_YEAR = re.compile(
-    rf"(?<!\d)({_YEAR})\s*(?=年|财年|会计年度)"
+    rf"(?<!\d)({_YEAR})\s*(?=年|财年|会计年度|版(?![权面]))"
+    rf"|(?<![\da-z.,])({_YEAR})[\s-]*(?=(?:edition|version)\b)"
     rf"|\b(?:in|of|since|until|during|before|after|by|for|year|fy|report|"
-    rf"q[1-4]|h[12]|quarter|half|{_MONTH_NAMES})[\s,]*({_YEAR})(?![\d.,%]*\d)"
+    rf"q[1-4]|h[12]|quarter|half|{_MONTH_NAMES})[\s,]*({_YEAR})(?![\d.,%]*\d)",
+    re.ASCII,
 )
 _ANY_YEAR = re.compile(rf"(?<![\da-z.,])({_YEAR})(?![a-z]|[\d.,%]*\d)")
 _RANGE = re.compile(rf"({_YEAR})\s*年?\s*(?:[-–—~至到]|to)\s*({_YEAR})(?!\d)")
@@ -32,7 +49,8 @@ _ORDINALS = {
     "first": 1, "second": 2, "third": 3, "fourth": 4,
 }  # fmt: skip
 _QUARTER = re.compile(
-    r"第?\s*([一二三四1-4])\s*季(?:度|报)|\bq([1-4])\b|\b(first|second|third|fourth)[ -]quarter"
+    r"第?\s*([一二三四1-4])\s*季(?:度|报)|\bq([1-4])\b|\b(first|second|third|fourth)[ -]quarter",
+    re.ASCII,
 )
 # 第一和第三季度, the first and third quarters
 _QUARTERS = re.compile(
@@ -41,7 +59,8 @@ _QUARTERS = re.compile(
 )
 _HALF = re.compile(
     r"(上半年|半年度?报|半年度|中期报告|中报)|(下半年)"
-    r"|\b(first half|h1|half[ -]year(?:ly)?|interim report)\b|\b(second half|h2)\b"
+    r"|\b(first half|h1|half[ -]year(?:ly)?|interim report)\b|\b(second half|h2)\b",
+    re.ASCII,
 )
 _WHOLE = re.compile(
     r"(?<!半)年度?报(?!告期)|(?<!半)年度(?=财务|业绩)|全年|\bannual report|\bfull[ -]year"
@@ -64,7 +83,8 @@ _MONTH_RANGE = re.compile(
     rf"(?=[\s\d,]*{_YEAR})"
 )
 _QUARTER_RANGE = re.compile(
-    r"\bq([1-4])\s*(?:-|–|to|through)\s*q?([1-4])\b|第?([一二三四])(?:季度)?(?:至|到)第?([一二三四])季度"
+    r"\bq([1-4])\s*(?:-|–|to|through)\s*q?([1-4])\b|第?([一二三四])(?:季度)?(?:至|到)第?([一二三四])季度",
+    re.ASCII,
 )
 _FIRST_QUARTERS = re.compile(r"前([二三两])个?季度|\bfirst (two|three) quarters\b|前(九)个月")
 _FISCAL = re.compile(r"(?<!\d)(20\d\d|19\d\d)\s*[-/]\s*(\d\d)(?![\d\-/.月])")
@@ -105,9 +125,9 @@ def named_periods(text: str) -> Periods:
     >>> found = periods("revenue in Q3 2021"); sorted(found.years), sorted(found.parts)
     ([2021], ['Q3'])
     """
-    folded = fold_years(fold(text))
+    folded = _spelled(fold_years(fold(text)))
     years = {int(match[1]) for match in _ANY_YEAR.finditer(folded)}
-    sure = {int(match[1] or match[2]) for match in _SURE_YEAR.finditer(folded)}
+    sure = {int(match[1] or match[2] or match[3]) for match in _SURE_YEAR.finditer(folded)}
     for match in _FISCAL.finditer(folded):
         first = int(match[1])
         if (first + 1) % 100 == int(match[2]):
@@ -119,6 +139,17 @@ def named_periods(text: str) -> Periods:
         if 0 < last - first <= _MOST_YEARS:
             sure |= set(range(first, last + 1))
     return Periods(frozenset(years | sure), frozenset(sure), frozenset(_parts(folded)))
+
+
+def _spelled(folded: str) -> str:
+    """``folded`` with periods that are written in one piece taken apart."""
+    if not any(sign.isdecimal() for sign in folded):
+        return folded
+    spelled = folded.replace("_", " ")
+    spelled = _DATE_IN_ONE.sub(r"\1年\2月\3日", spelled)
+    spelled = _YEAR_IN_TWO.sub(r"20\1", spelled)
+    spelled = _YEAR_PART.sub(r"\1年 \2 ", spelled)
+    return _PART_YEAR.sub(r"\1 \2年 ", spelled)
 
 
 def _parts(folded: str) -> set[str]:

@@ -46,11 +46,47 @@ from graphkb.text.periods import agreement, periods
         ("E2022x, 12022, 2022.5 and 2,022", set(), set()),
         ("谁是三井的董事长", set(), set()),
         ("报告期内公司年报告期末", set(), set()),
+        ("明川电气2024Q1", {2024}, {"Q1"}),
+        ("明川电气Q3业绩", set(), {"Q3"}),
+        ("2023H1 report", {2023}, {"H1"}),
+        ("report_2024q3", {2024}, {"Q3"}),
+        ("Q3_2024", {2024}, {"Q3"}),
+        ("Q1-FY2024", {2024}, {"Q1"}),
+        ("minutes_march_2024", {2024}, {"M3"}),
+        ("2024年Q1", {2024}, {"Q1"}),
+        ("2024年度H2", {2024}, {"H2"}),
+        ("2024Q1-Q3", {2024}, {"Q1", "Q2", "Q3"}),
+        ("23年三季度", {2023}, {"Q3"}),
+        ("23年上半年", {2023}, {"H1"}),
+        ("周报20241104", {2024}, {"M11"}),
+        ("minutes-20240305.md", {2024}, {"M3"}),
+        ("2022版制度", {2022}, set()),
+        ("工作23年，近10年年报", set(), {"Y"}),
+        ("E2024Q, QS-2024Q1X, 2024x, 2024Q12, 2024H3", set(), set()),
+        ("FAQ1, iQ3, MQ1-200", set(), set()),
+        ("1720241104123, 20241304, A20241104, 20241104元", set(), set()),
     ],
 )
 def test_periods_are_found(text: str, years: set[int], parts: set[str]) -> None:
     found = periods(text)
     assert (found.years, found.parts) == (years, parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "sure"),
+    [
+        ("2022版制度", {2022}),
+        ("the 2022 edition", {2022}),
+        ("2022 version of the policy", {2022}),
+        ("明川电气2024Q1", {2024}),
+        ("周报20241104", {2024}),
+        ("2022版权所有", set()),
+        ("2022 versions", set()),
+        ("model 2022", set()),
+    ],
+)
+def test_some_years_can_be_nothing_else(text: str, sure: set[int]) -> None:
+    assert periods(text).sure == sure
 
 
 @pytest.mark.parametrize(
