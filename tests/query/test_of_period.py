@@ -20,6 +20,10 @@ REPORTS = {
     "2024.md": "# 恒远科技回顾2024\n\n2022年第四季度营业收入为14.0亿元。\n",
     "annual-2021.md": "# Orchard annual report 2021\n\nOrchard's revenue was GBP 512 million.\n",
     "annual-2023.txt": "Orchard annual report 2023\n\nOrchard's revenue was GBP 601 million.\n",
+    "明川电气2023Q1.txt": "报告期内明川电气实现营业收入21.3亿元。\n",
+    "明川电气2024Q1.txt": "报告期内明川电气实现营业收入25.5亿元。\n",
+    "tallow_2023h1.txt": "Tallow's revenue in the period was GBP 71 million.\n",
+    "tallow_2024h1.txt": "Tallow's revenue in the period was GBP 84 million.\n",
 }
 
 
@@ -40,6 +44,8 @@ def ask(snapshot: Snapshot, text: str, method: str) -> Answer:
         ("恒远科技2023年第一季度的营业收入是多少？", "14.6亿", "12.3亿"),
         ("恒远科技2022年第四季度的营业收入是多少？", "14.0亿", "13.7亿"),
         ("What was Orchard's revenue in 2021?", "512 million", "601 million"),
+        ("明川电气2024年第一季度的营业收入是多少？", "25.5亿", "21.3亿"),
+        ("What was Tallow's revenue in the first half of 2023?", "71 million", "84 million"),
     ],
 )
 def test_the_period_asked_for_is_quoted_and_no_other(
@@ -57,6 +63,8 @@ def test_the_period_asked_for_is_quoted_and_no_other(
         ("恒远科技2022年第二季度的营业收入是多少？", "15.1亿"),
         ("恒远科技2024年第一季度的营业收入是多少？", "14.6亿"),
         ("What was Orchard's revenue in 2022?", "million"),
+        ("明川电气2024年第二季度的营业收入是多少？", "25.5亿"),
+        ("What was Tallow's revenue in Q3 2024?", "million"),
     ],
 )
 def test_a_period_without_a_report_is_not_answered_from_another(
