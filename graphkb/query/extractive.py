@@ -11,10 +11,9 @@ import numpy as np
 from graphkb.errors import EmbeddingError
 from graphkb.query.asked_kind import asked_kinds, holds_kind
 from graphkb.query.of_period import in_period, of_period
-from graphkb.query.phrases import Phrase, Phrases, names_another, phrases_held
+from graphkb.query.phrases import WORD, Phrase, Phrases, names_another, phrases_held
 from graphkb.query.sentences import Sentence, sentences_of
 from graphkb.search.snapshot import Snapshot
-from graphkb.text.language import HAN
 from graphkb.text.names import fold
 from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens, stem
 from graphkb.types import Passage
@@ -42,7 +41,7 @@ _NAMED_SHARE = 0.2
 _FOREIGN_PASSAGES, _FOREIGN_SENTENCES, _FOREIGN_QUOTES = 3, 24, 3
 # Words and Chinese characters, and how many of them say something: a word or two are near to
 # anything.
-_SAID, _LEAST_SAID = re.compile(rf"[{HAN}]|[^\W_{HAN}]+"), 6
+_LEAST_SAID = 6
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def choose_foreign_quotes(
     embedder = snapshot.embedder
     idf = wanted_stems(snapshot, question)
     found, _ = _candidates(snapshot, question, passages[:_FOREIGN_PASSAGES])
-    candidates = [one for one in found if len(_SAID.findall(one.quote.text)) >= _LEAST_SAID]
+    candidates = [one for one in found if len(WORD.findall(one.quote.text)) >= _LEAST_SAID]
     # Codes and names are the same in every language: sentences under them come first.
     shared = [
         _NAMED_SHARE * sum(idf[t] for t in idf if t in c.own or t in c.context) / sum(idf.values())

@@ -23,7 +23,9 @@ from graphkb.text.table_rows import is_number
 Phrase = tuple[str, ...]
 """Words side by side, folded and stemmed; a Chinese character is a word of its own here."""
 
-_WORD = re.compile(rf"[{HAN}]|[^\W_{HAN}]+")
+WORD = re.compile(rf"[{HAN}]|[^\W_{HAN}]+")
+"""A word, or a Chinese character."""
+
 # What may stand between the words of a name: spaces, hyphens, quotes and marks of emphasis.
 _GAP = re.compile(r"[\s\-‐–_*/.`'’\"“”《》「」]*")
 
@@ -72,7 +74,7 @@ def _held_by(sentence: Sentence, pairs: set[Phrase], spoken: Sequence[str]) -> S
     if cells := table_cells(sentence.text):
         return pairs.intersection(_pairs_of(sentence, cells)) | _named_cells(cells, spoken)
     # Most sentences do not hold both words of any pair, wherever they stand.
-    held = set(map(_form, _WORD.findall(fold_script(sentence.text).casefold())))
+    held = set(map(_form, WORD.findall(fold_script(sentence.text).casefold())))
     if not any(held.issuperset(pair) for pair in pairs):
         return set()
     return pairs.intersection(_pairs(_words(sentence.text)))
@@ -111,7 +113,7 @@ def _words(text: str) -> list[tuple[str, bool]]:
     folded = fold_script(text).casefold()
     found: list[tuple[str, bool]] = []
     end = 0
-    for match in _WORD.finditer(folded):
+    for match in WORD.finditer(folded):
         beside = bool(found) and _GAP.fullmatch(folded, end, match.start()) is not None
         found.append((_form(match.group()), beside))
         end = match.end()

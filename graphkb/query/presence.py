@@ -18,11 +18,12 @@ import numpy.typing as npt
 from graphkb.graph.lookup import token_range
 from graphkb.query.asked_names import AskedName
 from graphkb.query.name_parts import name_parts, without_legal_form
+from graphkb.query.phrases import WORD
 from graphkb.query.spellings import code_pattern, spellings, text_pattern
 from graphkb.search.bridge import unit_text
 from graphkb.search.link import forms
 from graphkb.search.snapshot import Snapshot
-from graphkb.text.language import HAN, has_han
+from graphkb.text.language import has_han
 from graphkb.text.names import fold, name_key
 from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens, stem
 from graphkb.text.sentences import sentence_spans
@@ -40,7 +41,6 @@ _APART = 2
 # the indexed words are looked at.
 _SCANNED = 100_000_000
 
-_WORD = re.compile(rf"[{HAN}]|[^\W_{HAN}]+")
 _POSSESSIVE = re.compile(r"['’]s\Z", re.IGNORECASE)
 _ABBREVIATION = re.compile("[A-Z]{2,5}")
 _SEPARATOR = re.compile(r"[\-/._ ]")
@@ -176,7 +176,7 @@ class Presence:
         series, number = stem(name.series.lower()), str(int(name.number))
         others: set[str] = set()
         for unit in self._units_with(name.series.lower())[:400]:
-            words = [stem(word) for word in _WORD.findall(fold(self._text(unit)))]
+            words = [stem(word) for word in WORD.findall(fold(self._text(unit)))]
             for place, word in enumerate(words):
                 if word == series:
                     others.update(w for w in words[place + 1 : place + 2] if w.isdecimal())

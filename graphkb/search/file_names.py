@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from graphkb.text.language import HAN
 from graphkb.text.names import fold
 
 # No more of a question is looked through.
 _LONGEST_QUESTION, _LONGEST_NAME = 400, 120
+_KEPT_QUESTIONS = 256
 _SUFFIX = re.compile(r"(?<=[^\s.])\.[A-Za-z0-9]{1,8}(?![A-Za-z0-9_]|[.\-/][A-Za-z0-9])")
 _WORD_START = re.compile(rf"(?<![A-Za-z0-9_.\-/])(?=[A-Za-z0-9])|(?=[{HAN}])")
 _WORD_END = re.compile(
@@ -97,6 +99,11 @@ class FileNames:
             name = path.rpartition("/")[2]
             self._names.setdefault(name, []).append(place)
             self._stems.setdefault(name.rpartition(".")[0] or name, []).append(place)
+        self._sizes = sorted(
+            size for size in set(map(len, self._stems)) if 1 < size <= _LONGEST_NAME
+        )
+        # A question is routed, searched for, weighed and quoted for.
+        self._named = lru_cache(_KEPT_QUESTIONS)(self._look_for)
 
     def _of(self, places: Iterable[int]) -> set[str]:
         return {one for place in places for one in self._ids[self._paths[place]]}
@@ -117,6 +124,9 @@ class FileNames:
     def named_in(self, question: str) -> NamedFiles | None:
         """The files that a question names, or None: by file name or path, or by a stem that can
         be nothing else, or beside which it says that a file is meant."""
+        return self._named(question)
+
+    def _look_for(self, question: str) -> NamedFiles | None:
         head = question[:_LONGEST_QUESTION]
         if len(folded := fold(head)) != len(head):
             return None
@@ -151,12 +161,12 @@ class FileNames:
     def _stems_in(self, question: str, folded: str) -> Iterator[tuple[int, int, set[str]]]:
         """Stems, the longest first."""
         starts = [match.start() for match in _WORD_START.finditer(folded)]
-        ends = [match.end() for match in _WORD_END.finditer(folded)]
+        ends = {match.end() for match in _WORD_END.finditer(folded)}
         found = [
-            (start, end, ids)
+            (start, start + size, ids)
             for start in starts
-            for end in ends
-            if 1 < end - start <= _LONGEST_NAME and (ids := self._with_stem(folded[start:end]))
+            for size in self._sizes
+            if start + size in ends and (ids := self._with_stem(folded[start : start + size]))
         ]
         for start, end, ids in sorted(found, key=lambda one: (one[0] - one[1], one[0])):
             before, behind = question[:start], question[end:]

@@ -129,30 +129,7 @@ def fused_units(
     if len(wanted) == 1:
         units = _alone(wanted[0], used.get(wanted[0], [])[:most])
     else:
-        started = time.perf_counter()
-        fused_by = f"{options.fusion} over {', '.join(used)}"
-        fused = fuse(
-            used,
-            method=options.fusion,
-            weights={str(leg): weight for leg, weight in options.weights.items()} or None,
-            k=options.rrf_k,
-            trust=graph.trust if graph else 0.0,
-            coverage=graph.coverage if graph else 1.0,
-            documents=snapshot.graph.documents({i for run in used.values() for i, _ in run}),
-        )
-        if options.periods:
-            fused = fit_periods(snapshot, question, fused)
-            fused_by += "; by period" if periods(question) else ""
-        units = tuple(
-            RankedUnit(
-                rank,
-                hit.id,
-                hit.score,
-                {leg: Via(place, used[leg][place - 1][1]) for leg, place in hit.via.items()},
-            )
-            for rank, hit in enumerate(fused[: None if named else most], 1)
-        )
-        legs_run.note("fuse", fused_by, started)
+        units = _together(legs_run, used, graph, None if named else most)
     if named:
         started = time.perf_counter()
         joined, n_own = prefer_files(
@@ -268,6 +245,38 @@ class _Legs:
         named = ", ".join(seed.surface for seed in found.seeds[:5]) or "none"
         self.note("graph", f"{len(found.hits)} text units; seeds: {named}", started)
         return found
+
+
+def _together(
+    legs_run: _Legs, used: dict[str, Run], graph: GraphRun | None, most: int | None
+) -> tuple[RankedUnit, ...]:
+    """The best ``most`` of several legs in the fused order, the question's period before others."""
+    started = time.perf_counter()
+    snapshot, options = legs_run.snapshot, legs_run.snapshot.settings.search
+    fused_by = f"{options.fusion} over {', '.join(used)}"
+    fused = fuse(
+        used,
+        method=options.fusion,
+        weights={str(leg): weight for leg, weight in options.weights.items()} or None,
+        k=options.rrf_k,
+        trust=graph.trust if graph else 0.0,
+        coverage=graph.coverage if graph else 1.0,
+        documents=snapshot.graph.documents({i for run in used.values() for i, _ in run}),
+    )
+    if options.periods:
+        fused = fit_periods(snapshot, legs_run.question, fused)
+        fused_by += "; by period" if periods(legs_run.question) else ""
+    units = tuple(
+        RankedUnit(
+            rank,
+            hit.id,
+            hit.score,
+            {leg: Via(place, used[leg][place - 1][1]) for leg, place in hit.via.items()},
+        )
+        for rank, hit in enumerate(fused[:most], 1)
+    )
+    legs_run.note("fuse", fused_by, started)
+    return units
 
 
 def _nearest(run: Run) -> Nearest | None:

@@ -52,8 +52,9 @@ def _import_lancedb() -> None:
                 _not_shut_down_in_forks(),
             ):
                 import lancedb
-        except Exception:
-            # A version that this does not suit is imported as it is.
+        except (ImportError, AttributeError, TypeError):
+            # A version that this does not suit is imported as it is, which raises what is wrong
+            # with it all the same.
             for name in [name for name in sys.modules if _PYTHON_OF_LANCEDB.match(name)]:
                 del sys.modules[name]
             import lancedb  # noqa: F401
