@@ -10,6 +10,8 @@ from graphkb.types import Passage
 
 Row = TypeVar("Row")
 
+_IDS = frozenset(("id", "text_unit_id"))
+
 
 def fit(
     items: Iterable[Row], budget: int, cost: Callable[[Row], int], *, at_least: int = 0
@@ -35,5 +37,9 @@ def passage_cost(passage: Passage) -> int:
 
 
 def row_cost(row: Mapping[str, Any]) -> int:
-    """Tokens of a row's text columns."""
-    return sum(count_tokens(value) for value in row.values() if isinstance(value, str))
+    """Tokens of a row's text columns, without ids, which no model is shown."""
+    return sum(
+        count_tokens(value)
+        for name, value in row.items()
+        if isinstance(value, str) and name not in _IDS
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from graphkb.llm.prompts import fill_prompt
 from graphkb.query.citations import check_citations, cite
-from graphkb.query.extractive import Quote, choose_foreign_quotes, choose_quotes
+from graphkb.query.extractive import Quote, choose_foreign_quotes, choose_quotes, guess_warning
 from graphkb.query.of_file import is_about_a_file, of_named_files, opening_quotes
 from graphkb.query.sentences import table_cells
 from graphkb.search.files import without_files
@@ -60,8 +60,10 @@ def quote_answer(
     text = fill_prompt(
         snapshot.root, language, name, quotes="\n".join(lines), why=WHY[language][why]
     )
-    documents = documents_of(snapshot, citations)
-    text, kept, problems = check_citations(text, citations, documents)
+    # Quotes are cut from text units, which are cut from their documents: only marks are checked.
+    text, kept, problems = check_citations(text, citations, {})
+    if not (context.foreign or context.points or is_about_a_file(snapshot, question)):
+        problems += filter(None, [guess_warning(snapshot, question, quotes)])
     return Quoted(text, tuple(kept), tuple(problems))
 
 
@@ -104,7 +106,7 @@ def _shown(quote: Quote) -> str:
         return _plain(
             "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)
         )
-    return _plain(quote.text)
+    return _plain(": ".join(cells) if len(cells) == 2 else "; ".join(cells) or quote.text)
 
 
 def _plain(quote: str) -> str:

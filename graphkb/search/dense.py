@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from graphkb.embed import Embedder
+from graphkb.embed import Vectors
 from graphkb.store.lance import Store
 
 Run = list[tuple[str, float]]
@@ -15,24 +15,20 @@ Run = list[tuple[str, float]]
 _BACKGROUND = slice(10, 50)
 
 
-def search_dense(store: Store, question: str, embedder: Embedder, limit: int) -> Run:
-    """Text unit ids with their cosine similarity, best first, ties by id.
-
-    Raises EmbeddingError when the question cannot be embedded.
-    """
-    return store.search_vector(embedder.embed_query(question), limit)
+def search_dense(store: Store, vector: Vectors, limit: int) -> Run:
+    """Text unit ids with their cosine similarity to the vector of a question, float32 [dimension],
+    best first, ties by id."""
+    return store.search_vector(vector, limit)
 
 
 def search_beside(
     store: Store,
-    question: str,
-    embedder: Embedder,
+    vector: Vectors,
     limit: int,
     languages: Sequence[str],
     background: Mapping[str, float],
 ) -> Run:
     """As :func:`search_across_languages`, above a ``background`` by language that is known."""
-    vector = embedder.embed_query(question)
     found = [
         (unit_id, score - background.get(language, 0.0))
         for language in languages
@@ -42,18 +38,17 @@ def search_beside(
 
 
 def backgrounds(
-    store: Store, question: str, embedder: Embedder, limit: int, languages: Sequence[str]
+    store: Store, vector: Vectors, limit: int, languages: Sequence[str]
 ) -> dict[str, float]:
     """The background of each language, as :func:`search_across_languages` takes it."""
-    runs = _by_language(store, question, embedder, limit, languages)
+    runs = _by_language(store, vector, limit, languages)
     return {language: _background(run) for language, run in runs.items()}
 
 
 def _by_language(
-    store: Store, question: str, embedder: Embedder, limit: int, languages: Sequence[str]
+    store: Store, vector: Vectors, limit: int, languages: Sequence[str]
 ) -> dict[str, Run]:
     """The hits in each language that has any, enough of them for its background."""
-    vector = embedder.embed_query(question)
     depth = max(limit, _BACKGROUND.stop)
     runs = {language: store.search_vector(vector, depth, language) for language in languages}
     return {language: run for language, run in runs.items() if run}
@@ -66,17 +61,17 @@ def _background(run: Run) -> float:
 
 
 def search_across_languages(
-    store: Store, question: str, embedder: Embedder, limit: int, languages: Sequence[str]
+    store: Store, vector: Vectors, limit: int, languages: Sequence[str]
 ) -> Run:
     """Text unit ids with similarity above their language's background, best first, ties by id.
 
     Multilingual models place any two texts of one language closer together than related texts
     of two, so a question whose words stand nowhere is compared within each language: from every
     similarity the mean of that language's hits 11 to 50 (or of all, where there are fewer) is
-    taken. Raises EmbeddingError when the question cannot be embedded.
+    taken.
     """
     merged: Run = []
-    for run in _by_language(store, question, embedder, limit, languages).values():
+    for run in _by_language(store, vector, limit, languages).values():
         background = _background(run)
         merged.extend((unit_id, score - background) for unit_id, score in run)
     return sorted(merged, key=lambda hit: (-hit[1], hit[0]))[:limit]

@@ -127,15 +127,14 @@ class _Look:
         that compared within languages, above the same backgrounds."""
         embedder = narrowed.embedder
         assert embedder is not None, "the dense leg ran"
+        vector = embedder.embed_query(self.question)
         details = [step.detail for step in self.found.trace if step.name == "dense"]
         if not any(COMPARED in detail for detail in details):
-            return search_dense(narrowed.store, self.question, embedder, len(self.own))
+            return search_dense(narrowed.store, vector, len(self.own))
         languages = self.whole.languages
         limit = max(self.options.candidates, self.top_k)
-        background = backgrounds(self.snapshot.store, self.question, embedder, limit, languages)
-        return search_beside(
-            narrowed.store, self.question, embedder, len(self.own), languages, background
-        )
+        background = backgrounds(self.snapshot.store, vector, limit, languages)
+        return search_beside(narrowed.store, vector, len(self.own), languages, background)
 
     def _total(self) -> int:
         return int(self.whole.manifest.counts.get("text_units", 0))

@@ -12,7 +12,7 @@ nothing sure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -84,6 +84,26 @@ class GraphRun:
     bridges: list[tuple[str, float]] = field(default_factory=list)
 
 
+Walked = tuple[npt.NDArray[np.float64], dict[int, float]]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What :meth:`GraphIndex.begin` finds: ``doubt`` is the mass that the walk takes from hits of
+    the other legs, ``raised`` what the question's words make of the mass of each unit, ``fit`` how
+    well they fit each unit that is reached, ``walked`` is None where those hits are needed."""
+
+    seeds: list[Seed]
+    trust: float
+    coverage: float
+    reset: dict[int, float]
+    doubt: float
+    wanted: bridge.Wanted
+    raised: npt.NDArray[np.float64]
+    fit: npt.NDArray[np.float64]
+    walked: Walked | None = None
+
+
 class GraphIndex:
     """The graph leg over the arrays of :func:`graphkb.graph.build.build_graph`.
 
@@ -131,6 +151,24 @@ class GraphIndex:
         """Of the ids that the graph knows, the place in the sequence and the position."""
         return find_ids(self.arrays["unit_ids"], text_unit_ids)
 
+    def begin(self, query: str) -> Begun:
+        """All of :meth:`search` that needs no other leg's hits: where the entities that the
+        question names are fully trusted the walk and the sentences it leads to, too."""
+        seeds = self.link(query)
+        held = bridge.held_shares(self.arrays, query_tokens(query, self.dictionary))
+        coverage = float(held.max(initial=0.0))
+        trust = self._trust(seeds, held, coverage)
+        reset = {self.n_units + seed.entity: seed.weight for seed in seeds}
+        doubt = self.options.doubt * (1.0 - trust) * sum(reset.values()) if reset else 1.0
+        wanted = self._wanted(query, seeds)
+        fit = bridge.fit_to_words(self.arrays, wanted, self._norms)
+        raised = 1.0 + self.options.fit * fit * self._titled_by(seeds)
+        # What a plain word names is where to begin, and yet a word of the question: the
+        # passage that is reached should hold it.
+        fit = bridge.fit_to_words(self.arrays, self._wanted(query, _names(seeds)), self._norms)
+        begun = Begun(seeds, trust, coverage, reset, doubt, wanted, raised, fit)
+        return replace(begun, walked=self._walked(begun, reset)) if doubt <= 0 else begun
+
     def search(
         self,
         query: str,
@@ -138,37 +176,28 @@ class GraphIndex:
         lexical: Sequence[tuple[str, float]] = (),
         dense: Sequence[tuple[str, float]] = (),
         among: npt.NDArray[np.bool_] | None = None,
+        begun: Begun | None = None,
     ) -> GraphRun:
         """The best ``top_k`` units for a question, of those in ``among`` (bool [n_units]) where
         that is given; the walk goes through all.
 
         ``lexical`` and ``dense`` are hits of the other legs (text unit id, score), best first;
         the walk starts from them when no entity is named, and otherwise also from them the less
-        the named entities are trusted.
+        the named entities are trusted. ``begun`` is what :meth:`begin` gave for the question.
         """
-        seeds = self.link(query)
-        held = bridge.held_shares(self.arrays, query_tokens(query, self.dictionary))
-        coverage = float(held.max(initial=0.0))
-        trust = self._trust(seeds, held, coverage)
-        reset = {self.n_units + seed.entity: seed.weight for seed in seeds}
-        mass = self.options.doubt * (1.0 - trust) * sum(reset.values()) if reset else 1.0
-        for hits in (lexical, dense):
-            reset |= _shared_out(self._from_hits(hits), mass, reset)
-        if not reset:
-            return GraphRun([], [], 0.0, coverage)
-        wanted = self._wanted(query, seeds)
-        fit = bridge.fit_to_words(self.arrays, wanted, self._norms)
-        about = self._titled_by(seeds)
-        scores = _scaled(self._walk(reset) * (1.0 + self.options.fit * fit * about))
-        strengths: dict[int, float] = {}
+        begun = begun or self.begin(query)
+        seeds, trust, coverage = begun.seeds, begun.trust, begun.coverage
+        walked = begun.walked
+        if walked is None:
+            reset = dict(begun.reset)
+            for hits in (lexical, dense):
+                reset |= _shared_out(self._from_hits(hits), begun.doubt, reset)
+            if not reset:
+                return GraphRun([], [], 0.0, coverage)
+            walked = self._walked(begun, reset)
+        scores, strengths = walked
         if self.options.expansion > 0:
-            sources = best(scores, self.options.sources)
-            named = {seed.entity for seed in seeds}
-            strengths = bridge.bridges(self.arrays, wanted, sources, named)
-            # What a plain word names is where to begin, and yet a word of the question: the
-            # passage that is reached should hold it.
-            fit = bridge.fit_to_words(self.arrays, self._wanted(query, _names(seeds)), self._norms)
-            fit = fit + self.options.near * self._nearness(dense)
+            fit = begun.fit + self.options.near * self._nearness(dense)
             reached = _scaled(bridge.reach(self.arrays, strengths, fit))
             scores = scores + self.options.expansion * reached
         if among is not None:
@@ -179,6 +208,15 @@ class GraphIndex:
         names = self.arrays["entity_ids"]
         bridges = [(bytes(names[entity]).decode(), strength) for entity, strength in ranked]
         return GraphRun(hits, seeds, trust, coverage, bridges)
+
+    def _walked(self, begun: Begun, reset: dict[int, float]) -> Walked:
+        """Scores of the units by PageRank from ``reset``, and the bridges that the best lead to."""
+        scores = _scaled(self._walk(reset) * begun.raised)
+        if self.options.expansion <= 0:
+            return scores, {}
+        sources = best(scores, self.options.sources)
+        named = {seed.entity for seed in begun.seeds}
+        return scores, bridge.bridges(self.arrays, begun.wanted, sources, named)
 
     def _walk(self, reset: dict[int, float]) -> npt.NDArray[np.float64]:
         """PageRank mass of the units."""

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from graphkb.embed import Vectors
 from graphkb.errors import EmbeddingError, NotIndexedError, UsageError
 from graphkb.search.assemble import assemble, assembles, widen_units
 from graphkb.search.dense import search_across_languages, search_dense
 from graphkb.search.files import named_files, prefer_files
 from graphkb.search.fuse import fuse
-from graphkb.search.graph import GraphRun
+from graphkb.search.graph import Begun, GraphRun
 from graphkb.search.lexical import search_lexical
 from graphkb.search.questions import question_problem, search_questions
 from graphkb.search.rerank import Reranking
@@ -163,22 +164,29 @@ class _Legs:
 
     def run(self) -> GraphRun | None:
         """Fill ``runs``; the graph leg's own findings when it ran."""
+        started = time.perf_counter()
         graph_wanted = "graph" in self.wanted
         lexical = "lexical" in self.wanted or graph_wanted
         dense = "dense" in self.wanted or graph_wanted
+        begun = None
         if lexical and dense:
-            # Both wait outside Python: the store looks words up while the model embeds.
-            with ThreadPoolExecutor(1) as pool:
+            # All wait outside Python: the store looks words up while the model embeds, and looks
+            # for near vectors while the graph is walked.
+            with ThreadPoolExecutor(2) as pool:
                 words = pool.submit(self._lexical)
-                self._dense()
+                vector = self._embedded()
+                near = pool.submit(self._dense, vector, started)
+                if graph_wanted:
+                    begun = self.snapshot.graph.begin(self.question)
+                near.result()
                 words.result()
         elif lexical:
             self._lexical()
         elif dense:
-            self._dense()
+            self._dense(self._embedded(), started)
         if "question" in self.wanted:
             self._question()
-        return self._graph() if graph_wanted else None
+        return self._graph(begun) if graph_wanted else None
 
     def _lexical(self) -> None:
         started = time.perf_counter()
@@ -199,25 +207,13 @@ class _Legs:
         self.runs["question"] = run
         self.note("question", f"{len(run)} text units", started)
 
-    def _dense(self) -> None:
-        started = time.perf_counter()
+    def _embedded(self) -> Vectors | None:
+        """The vector of the question; None, with a warning, where the dense leg cannot run."""
         snapshot = self.snapshot
         problem = snapshot.dense_problem()
         try:
             if problem is None and snapshot.embedder is not None:
-                run = search_dense(snapshot.store, self.question, snapshot.embedder, self.limit)
-                self.nearest = _nearest(run)
-                detail = f"{len(run)} text units"
-                languages = snapshot.languages
-                if len(languages) > 1 and not self._words_stand_somewhere():
-                    run = search_across_languages(
-                        snapshot.store, self.question, snapshot.embedder, self.limit, languages
-                    )
-                    detail += f"; {COMPARED} {', '.join(languages)}"
-                self.runs["dense"] = run
-                self.note("dense", detail, started)
-                if snapshot.outdated_vectors:
-                    self.warnings.append(snapshot.outdated_vectors)
+                return snapshot.embedder.embed_query(self.question)
         except EmbeddingError as error:
             problem = f"no dense leg: {error}"
         if problem and list(self.wanted) == ["dense"]:
@@ -226,6 +222,22 @@ class _Legs:
         off = "off" in (snapshot.settings.embed.when, last)
         if problem and "dense" in self.wanted and not off:
             self.warnings.append(problem)
+        return None
+
+    def _dense(self, vector: Vectors | None, started: float) -> None:
+        if vector is None:
+            return
+        snapshot, languages = self.snapshot, self.snapshot.languages
+        run = search_dense(snapshot.store, vector, self.limit)
+        self.nearest = _nearest(run)
+        detail = f"{len(run)} text units"
+        if len(languages) > 1 and not self._words_stand_somewhere():
+            run = search_across_languages(snapshot.store, vector, self.limit, languages)
+            detail += f"; {COMPARED} {', '.join(languages)}"
+        self.runs["dense"] = run
+        self.note("dense", detail, started)
+        if snapshot.outdated_vectors:
+            self.warnings.append(snapshot.outdated_vectors)
 
     def _words_stand_somewhere(self) -> bool:
         """Whether the documents know enough of the question's words, weighted by idf."""
@@ -235,12 +247,12 @@ class _Legs:
         known = sum(w for t, w in idf.items() if snapshot.vocabulary.document_frequency(t))
         return known >= _KNOWN_SHARE * (sum(idf.values()) or 1.0)
 
-    def _graph(self) -> GraphRun:
+    def _graph(self, begun: Begun | None) -> GraphRun:
         started = time.perf_counter()
         lexical, dense = self.runs.get("lexical", []), self.runs.get("dense", [])
         graph, selection = self.snapshot.graph, self.snapshot.selection
         among = None if selection is None else selection.mask(graph.arrays["unit_ids"])
-        found = graph.search(self.question, self.limit, lexical, dense, among)
+        found = graph.search(self.question, self.limit, lexical, dense, among, begun)
         self.runs["graph"] = found.hits
         named = ", ".join(seed.surface for seed in found.seeds[:5]) or "none"
         self.note("graph", f"{len(found.hits)} text units; seeds: {named}", started)

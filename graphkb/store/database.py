@@ -7,11 +7,11 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphkb.errors import StoreError
 from graphkb.forked import begin_threads
@@ -19,6 +19,8 @@ from graphkb.store.rest_client import without_rest_client
 
 if TYPE_CHECKING:
     import lancedb
+
+T = TypeVar("T")
 
 _RUST_PLACE = re.compile(r", /\S+\.rs:\d+")
 # Its Rust part can be loaded only once.
@@ -37,6 +39,25 @@ def connect(path: Path) -> lancedb.DBConnection:
     import lancedb
 
     return lancedb.connect(str(path), read_consistency_interval=timedelta(0))
+
+
+def connect_for_reading(path: Path) -> lancedb.AsyncConnection:
+    """The database in a folder, for :func:`wait_for`. Raises UsageError as :func:`connect` does."""
+    begin_threads()
+    os.environ.setdefault("LANCEDB_LOG", "error")
+    _import_lancedb()
+    import lancedb
+
+    return wait_for(lancedb.connect_async(str(path), read_consistency_interval=timedelta(0)))
+
+
+def wait_for(asked: Coroutine[Any, Any, T]) -> T:
+    """What LanceDB answers. It is asked on its own event loop, once a query: its synchronous
+    queries go there and back some six times each, a quarter of the time of a small look-up."""
+    from lancedb.background_loop import LOOP
+
+    answer: T = LOOP.run(asked)  # type: ignore[no-untyped-call]
+    return answer
 
 
 def _import_lancedb() -> None:

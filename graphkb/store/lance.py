@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphkb.store.database import explained
+from graphkb.store.database import explained, wait_for
 from graphkb.store.exact import ExactVectors
 from graphkb.store.tables import FOLDER, StoredTables, literals, quoted
 from graphkb.tables import TABLES
@@ -95,8 +95,9 @@ class Store(StoredTables):
         StoreError when one cannot be."""
         with explained(self.path, name):
             live = self.open(name)
-            columns = sorted({column for entry in live.list_indices() for column in entry.columns})
-            width = live.schema.field("vector").type.list_size if "vector" in columns else 0
+            indexes = wait_for(live.list_indices())
+            columns = sorted({column for entry in indexes for column in entry.columns})
+            width = self._width() if "vector" in columns else 0
         for column in columns:
             if column == "tokens":
                 self.search_text(["?"], 1, name)
@@ -105,8 +106,8 @@ class Store(StoredTables):
             else:
                 value = literals(TABLES[name], column, ["0"])
                 with explained(self.path, name):
-                    asked = live.search().where(f"{column} IN {value}").select([column])
-                    asked.limit(1).to_arrow()
+                    asked = live.query().where(f"{column} IN {value}").select([column])
+                    wait_for(asked.limit(1).to_arrow())
         return columns
 
     def search_text(
@@ -123,10 +124,10 @@ class Store(StoredTables):
 
         query = MatchQuery(" ".join(tokens), "tokens")  # type: ignore[call-arg]
         with explained(self.path, name):
-            asked = self.open(name).search(query, query_type="fts")
+            asked = self.open(name).query().nearest_to_text(query)
             if clause := self._narrowing(key):
-                asked = asked.where(clause, prefilter=True)
-            found = asked.select([key, "_score"]).limit(limit).to_arrow()
+                asked = asked.where(clause)
+            found = wait_for(asked.select([key, "_score"]).limit(limit).to_arrow())
         best: dict[str, float] = {}
         for unit_id, score in zip(found[key].to_pylist(), found["_score"].to_pylist(), strict=True):
             if score > 0:
@@ -155,15 +156,15 @@ class Store(StoredTables):
 
     def _exact_vectors(self) -> ExactVectors | None:
         """The vectors in memory where they are few, read at first use."""
-        version = self.tables["vectors"]
+        version, rows = self.tables["vectors"], self.count("vectors")
         known = self._exact.get(version)
-        if known is None:
-            live = self.open("vectors")
+        if known is None and rows < VECTOR_INDEX_ROWS:
             with explained(self.path, "vectors"):
-                rows, width = live.count_rows(), live.schema.field("vector").type.list_size
-                if rows >= VECTOR_INDEX_ROWS or 4 * rows * width > _EXACT_BYTES:
+                width = self._width()
+                if 4 * rows * width > _EXACT_BYTES:
                     return None
-                found = live.search().select(["id", "language", "vector"]).limit(None).to_arrow()
+                live = self.open("vectors")
+                found = wait_for(live.query().select(["id", "language", "vector"]).to_arrow())
             vectors = found["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
             known = ExactVectors(
                 found["id"].to_pylist(), found["language"].to_pylist(), vectors.reshape(-1, width)
@@ -172,19 +173,25 @@ class Store(StoredTables):
             self._exact[version] = known
         return known
 
+    def _width(self) -> int:
+        """Dimension of the vectors."""
+        schema = wait_for(self.open("vectors").schema())
+        return int(schema.field("vector").type.list_size)
+
     def _search_stored(
         self, vector: np.ndarray, limit: int, language: str | None
     ) -> list[tuple[str, float]]:
         with explained(self.path, "vectors"):
-            query = self.open("vectors").search(vector.astype(np.float32)).distance_type("dot")
-            # Without an index both say nothing.
-            query = query.refine_factor(_REFINED).ef(max(_LEAST_EF, _FOLLOWED * limit))
+            query = self.open("vectors").query().nearest_to(vector.astype(np.float32))
+            # Without an index the last two say nothing.
+            query = query.distance_type("dot").refine_factor(_REFINED)
+            query = query.ef(max(_LEAST_EF, _FOLLOWED * limit))
             clauses = [f"language IN {quoted([language])}"] if language is not None else []
             if narrowing := self._narrowing("id"):
                 clauses.append(narrowing)
             if clauses:
-                query = query.where(" AND ".join(clauses), prefilter=True)
-            found = query.select(["id", "_distance"]).limit(limit).to_arrow()
+                query = query.where(" AND ".join(clauses))
+            found = wait_for(query.select(["id", "_distance"]).limit(limit).to_arrow())
         pairs = zip(found["id"].to_pylist(), found["_distance"].to_pylist(), strict=True)
         # Lance reports the dot distance as 1 - dot product.
         return sorted(((i, 1.0 - float(d)) for i, d in pairs), key=lambda p: (-p[1], p[0]))

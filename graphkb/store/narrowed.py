@@ -30,7 +30,7 @@ class NarrowedStore(Store):
         self, store: Store, unit_ids: frozenset[str], others: frozenset[str], total: int
     ) -> None:
         super().__init__(store.output, store.tables, store.folder)
-        self._opened, self._database = store._opened, store._connect()
+        self._opened, self._readers = store._opened, store._readers
         self._kept, self._exact, self._counts = store._kept, store._exact, store._counts
         self._unit_ids, self._total = unit_ids, total
         self._named = ""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import timedelta
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import polars as pl
 from graphkb.forked import check_not_forked
 from graphkb.store.arrow import from_arrow, to_arrow
 from graphkb.store.changes import changed_groups
-from graphkb.store.database import connect, explained
+from graphkb.store.database import connect, connect_for_reading, explained, wait_for
 from graphkb.store.kept import KeptTable
 from graphkb.tables import TABLES, Table
 
@@ -30,6 +31,9 @@ _REWRITE_SHARE = 0.3
 # Tables of so many rows are held in memory by who looks rows up in them more than once: every
 # look-up in the store is a query of its own.
 _KEPT_ROWS = 20_000
+
+# But not texts of whole documents, which have any length.
+_NEVER_KEPT = ("documents", "text")
 
 # Before a commit no version may go, however old: the last manifest still names it.
 _FOREVER = timedelta(days=36_500)
@@ -73,10 +77,11 @@ class StoredTables:
         self._tables = dict(tables)
         self._later: dict[str, Callable[[], None]] = {}
         self._behind: Future[None] | None = None
-        self._opened: dict[str, tuple[int, Any]] = {}
+        self._opened: dict[str, tuple[int, lancedb.AsyncTable]] = {}
         self._kept: dict[tuple[str, str, tuple[str, ...]], KeptTable] = {}
         self._counts: dict[tuple[str, int], int] = {}
         self._database: lancedb.DBConnection | None = None
+        self._readers: lancedb.AsyncConnection | None = None
 
     @property
     def tables(self) -> dict[str, int]:
@@ -102,7 +107,7 @@ class StoredTables:
     def write_behind(self) -> None:
         """Write what was put off on another thread, where the database was opened before.
         :attr:`tables` waits for it, and raises what went wrong."""
-        if self._database is None or not self._later:
+        if not (self._database or self._readers) or not self._later:
             return
         if self._behind is not None:
             if not self._behind.done():
@@ -134,15 +139,17 @@ class StoredTables:
             self._database = connect(self.path)
         return self._database
 
-    def open(self, name: str) -> Any:
-        """The Lance table at its pinned version. Raises StoreError when it cannot be opened."""
+    def open(self, name: str) -> lancedb.AsyncTable:
+        """The Lance table at its pinned version, for :func:`~graphkb.store.database.wait_for`.
+        Raises StoreError when it cannot be opened."""
         version = self.tables[name]
         known = self._opened.get(name)
         if known is not None and known[0] == version:
             return known[1]
+        if self._readers is None:
+            self._readers = connect_for_reading(self.path)
         with explained(self.path, name):
-            table = self._connect().open_table(name)
-            table.checkout(version)
+            table = wait_for(_open_at(self._readers, name, version))
         self._opened[name] = (version, table)
         return table
 
@@ -156,7 +163,7 @@ class StoredTables:
             return 0
         key = name, self.tables[name]
         if key not in self._counts:
-            self._counts[key] = int(self.open(name).count_rows())
+            self._counts[key] = wait_for(self.open(name).count_rows())
         return self._counts[key]
 
     def read(self, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -166,8 +173,8 @@ class StoredTables:
             return table.empty().select(list(columns or table.schema))
         with explained(self.path, name):
             live = self.open(name)
-            source = live.search().select(list(columns)).limit(None) if columns else live
-            frame = from_arrow(source.to_arrow())
+            source = live.query().select(list(columns)) if columns else live
+            frame = from_arrow(wait_for(source.to_arrow()))
         return frame if columns else table.conform(frame)
 
     def where(
@@ -194,8 +201,8 @@ class StoredTables:
             return kept.rows(wanted)
         with explained(self.path, name):
             clause = f"{column} IN {literals(TABLES[name], column, wanted)}"
-            query = self.open(name).search().where(clause).select(selected)
-            return from_arrow(query.limit(None).to_arrow())
+            query = self.open(name).query().where(clause).select(selected)
+            return from_arrow(wait_for(query.to_arrow()))
 
     def _kept_rows(self, name: str, column: str, columns: tuple[str, ...]) -> KeptTable | None:
         """The table in memory from the second look-up on, where it is small."""
@@ -203,7 +210,8 @@ class StoredTables:
         key = (name, column, columns)
         known = self._kept.get(key)
         if known is None or known.version != version:
-            self._kept[key] = KeptTable(version, column, self.count(name) <= _KEPT_ROWS)
+            small = self.count(name) <= _KEPT_ROWS and _NEVER_KEPT not in zip(repeat(name), columns)
+            self._kept[key] = KeptTable(version, column, small)
             return None
         if known.small and known.frame is None:
             known.keep(self.read(name, list(dict.fromkeys((*columns, column)))), columns)
@@ -317,6 +325,14 @@ class StoredTables:
             name: sum(f.stat().st_size for f in (base / f"{name}.lance").rglob("*") if f.is_file())
             for name in sorted(self.tables)
         }
+
+
+async def _open_at(
+    database: lancedb.AsyncConnection, name: str, version: int
+) -> lancedb.AsyncTable:
+    table = await database.open_table(name)
+    await table.checkout(version)
+    return table
 
 
 def _pieces(live: Any) -> int:

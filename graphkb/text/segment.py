@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 # Alternatives in order: a number with thousands commas, an identifier with inner separators
 # (no_proxy, v2.0, bd-200a, c++, a.b.c), a run of Chinese, any other run of letters.
+_NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?"
+_LATIN = r"[A-Za-z0-9]+(?:[._\-/&'’+#@:][A-Za-z0-9]+)*(?:\+{1,2}|\#)?"
 _WORDS = re.compile(
-    rf"(?P<number>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?)"
-    r"|(?P<latin>[A-Za-z0-9]+(?:[._\-/&'’+#@:][A-Za-z0-9]+)*(?:\+{1,2}|\#)?)"
-    rf"|(?P<han>[{HAN}\u3007]+)"
-    r"|(?P<other>[^\W_]+)"
+    rf"(?P<number>{_NUMBER})|(?P<latin>{_LATIN})|(?P<han>[{HAN}\u3007]+)|(?P<other>[^\W_]+)"
 )
+# All that ASCII text has of it.
+_ASCII_WORDS = re.compile(rf"{_NUMBER}|{_LATIN}")
 _INNER = re.compile(r"[._\-/&'’+#@:]")
 # Written with a space as often as without: GB/T 19001-2016, ISO9001, RFC 2616, IEEE 802.11.
 _STANDARD = re.compile(
@@ -103,6 +104,13 @@ def search_tokens(text: str, dictionary: Iterable[str] = ()) -> list[str]:
     plain = fold_years(fold_script(text))
     standards = _STANDARD.findall(plain)
     found: list[str] = []
+    if plain.isascii():
+        for written in _ASCII_WORDS.findall(_spaced(plain) if standards else plain):
+            if "," in written:
+                found.append(written.replace(",", ""))
+            else:
+                found += _latin_tokens(written)
+        return found + ["".join(parts).casefold() for parts in standards]
     for number, latin, han, other in _WORDS.findall(_spaced(plain) if standards else plain):
         if latin:
             found += _latin_tokens(latin)

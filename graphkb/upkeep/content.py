@@ -57,6 +57,12 @@ COMPLETE = (
 _SIZES = {"communities": ("size",)}
 
 
+_SPANS = {
+    "documents": ("id", "text"),
+    "text_units": ("id", "document_id", "char_start", "char_end", "text"),
+}
+
+
 def check_tables(case: Case) -> Found:
     """Every table opens at its version, its ids can be read, and it has as many rows as the
     manifest says."""
@@ -117,6 +123,33 @@ def check_references(case: Case) -> Found:
     if not problems:
         what = f"{len(REFERENCES)} id columns point to rows that are there"
         yield Finding("references", True, str(case.store.path), what), None
+
+
+def check_spans(case: Case) -> Found:
+    """Every text unit is the piece of its document that it says: what answers quote and cite."""
+    if not {"documents", "text_units"} <= case.frames.keys():
+        return
+    read: dict[str, pl.DataFrame] = {}
+    for name, columns in _SPANS.items():
+        try:
+            read[name] = case.store.read(name, columns)
+        except StoreError as error:
+            what = str(error).split("; run graphkb doctor")[0]
+            yield Finding("spans", False, name, what, _AGAIN), partial(case.lose, name)
+            return
+    text_of = dict(read["documents"].iter_rows())
+    wrong = sorted(
+        unit_id
+        for unit_id, document_id, start, end, text in read["text_units"].iter_rows()
+        if document_id in text_of and text_of[document_id][start:end] != text
+    )
+    if wrong:
+        what = f"{len(wrong)} rows are no piece of their document, such as {wrong[0]}"
+        finding = Finding("spans", False, "text_units.text", what, _AGAIN)
+        yield finding, partial(case.again, "text_units")
+    else:
+        what = f"{case.frames['text_units'].height} text units are pieces of their documents"
+        yield Finding("spans", True, str(case.store.path), what), None
 
 
 def _complete(case: Case, table: str, frame: pl.DataFrame) -> pl.DataFrame:

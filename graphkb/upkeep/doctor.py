@@ -26,7 +26,13 @@ from graphkb.store.manifest import (
 from graphkb.store.snapshots import list_snapshots, restore_version
 from graphkb.store.versions import manifest_files
 from graphkb.upkeep.case import Case, Finding, Found
-from graphkb.upkeep.content import check_arrays, check_indexes, check_references, check_tables
+from graphkb.upkeep.content import (
+    check_arrays,
+    check_indexes,
+    check_references,
+    check_spans,
+    check_tables,
+)
 from graphkb.upkeep.surroundings import (
     check_caches,
     check_disk,
@@ -41,6 +47,7 @@ CHECKS = (
     check_stages,
     check_tables,
     check_references,
+    check_spans,
     check_arrays,
     check_indexes,
     check_parquet,

@@ -11,6 +11,7 @@ from small import contents, indexed, same
 
 from graphkb.project import Project
 from graphkb.store import versions
+from graphkb.store.database import wait_for
 from graphkb.store.lance import Store
 from graphkb.store.manifest import read_manifest
 
@@ -36,7 +37,7 @@ def test_compaction_joins_pieces_and_breaks_no_version(kb: Path, edit: Edit) -> 
     manifest = read_manifest(kb / "output")
     assert manifest is not None
     live = Store(kb / "output", manifest.tables, manifest.folder).open("documents")
-    assert live.stats()["fragment_stats"]["num_fragments"] == 1
+    assert wait_for(live.stats())["fragment_stats"]["num_fragments"] == 1
     for wanted, tables in before.items():
         assert same(contents(project.at(wanted)), tables) == [], wanted
     assert same(contents(project), before[5]) == []

@@ -31,7 +31,7 @@ def test_a_sound_project_has_no_problems_before_and_after_indexing(
     assert manifest_of(kb).version == 1
     checked = {finding.check for finding in Project(kb).doctor()}
     assert checked == {
-        "lock", "folders", "disk", "manifest", "stages", "tables", "references", "graph",
+        "lock", "folders", "disk", "manifest", "stages", "tables", "references", "spans", "graph",
         "indexes", "parquet", "versions", "leftovers",
     }  # fmt: skip
 
@@ -234,6 +234,20 @@ def test_ids_that_point_nowhere_are_named_and_mended(
     assert f"{name}.{column}" in [f.where for f in found]
     shown = str(value[0] if isinstance(value, list) else value)
     assert any(shown in f.what for f in found)
+    mended(project)
+    assert same(contents(project), before) == []
+
+
+@pytest.mark.parametrize("column", ["text", "char_start"])
+def test_a_text_unit_that_is_no_piece_of_its_document_is_found_and_mended(
+    kb: Path, column: str
+) -> None:
+    project = Project(kb)
+    before = contents(project)
+    changed = pl.lit("她在 1999 年离开。") if column == "text" else pl.col("char_start") + 1
+    rewritten(kb, "text_units", lambda frame: frame.with_columns(changed.alias(column)))
+    (found,) = [finding for finding in problems(project) if finding.check == "spans"]
+    assert found.what.startswith(f"{before['text_units'].height} rows are no piece of their")
     mended(project)
     assert same(contents(project), before) == []
 

@@ -103,6 +103,13 @@ def test_tokens_hold_no_white_space_and_are_folded(text: str) -> None:
     assert tokens == search_tokens(text)
 
 
+@given(st.text(st.sampled_from("aB9,.'-+#@:& /_()\n"), max_size=60))
+def test_plain_text_has_the_tokens_that_it_has_beside_chinese(text: str) -> None:
+    plain = f"{text} ISO 9001 1,234.5"
+    beside = [token for token in search_tokens(f"{plain} 的") if token != "的"]
+    assert search_tokens(plain) == beside
+
+
 @given(st.text())
 def test_tags_cover_the_text(text: str) -> None:
     tagged = tag(text)
