@@ -19,6 +19,7 @@ from graphkb.graph.lookup import token_range
 from graphkb.query.asked_names import AskedName
 from graphkb.query.name_parts import name_parts, without_legal_form
 from graphkb.query.phrases import WORD
+from graphkb.query.scan import EDGE, is_in
 from graphkb.query.spellings import code_pattern, spellings, text_pattern
 from graphkb.search.bridge import unit_text
 from graphkb.search.link import forms
@@ -37,7 +38,7 @@ _HELD = 0.7
 _READ = 40
 # Words that may stand between those of a name.
 _APART = 2
-# Bytes of text that are read through for one name, in about 0.2 s; of larger knowledge bases only
+# Bytes of text that are read through for one name, in about 0.1 s; of larger knowledge bases only
 # the indexed words are looked at.
 _SCANNED = 100_000_000
 
@@ -124,9 +125,8 @@ class Presence:
         """Whether a text has the word in small letters, in singular or plural."""
         if not (word.isascii() and word.isalpha() and self._is_scanned):
             return False
-        forms = "|".join(_forms(word.lower()))
-        pattern = rf"(?<![A-Za-z0-9])(?:{forms})(?![A-Za-z0-9])".encode()
-        return re.search(pattern, self._arrays["text"]) is not None  # type: ignore[call-overload]
+        pattern = rf"{EDGE}(?:{'|'.join(_forms(word.lower()))})(?![A-Za-z0-9])"
+        return is_in(self._arrays["text"], pattern, any_case=False)
 
     def _holds_han_part(self, question: str, name: str) -> bool | None:
         """Whether a Chinese name is held without its legal form (青石谷集团). None where what it
@@ -245,11 +245,7 @@ class Presence:
     def _matches(self, pattern: str) -> bool:
         """Whether the text of any unit matches, letter case aside; False where there is too much
         text to look."""
-        if not self._is_scanned:
-            return False
-        flags = re.IGNORECASE if re.search("[A-Za-z]", pattern) else 0
-        found = re.search(pattern.encode(), self._arrays["text"], flags)  # type: ignore[call-overload]
-        return found is not None
+        return self._is_scanned and is_in(self._arrays["text"], pattern)
 
 
 def _words(name: str, dictionary: Sequence[str]) -> list[str]:

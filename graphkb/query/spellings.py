@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from graphkb.query.scan import EDGE
 from graphkb.text.language import HAN, has_han
 from graphkb.text.names import fold_script
 from graphkb.text.segment import is_word
@@ -18,7 +19,7 @@ _JOINED_DIGITS = 5
 
 def text_pattern(spelling: str) -> str:
     """A regular expression for a spelling as a word of its own, spaces and hyphens alike."""
-    edge = r"(?<![A-Za-z0-9])" if spelling[0].isascii() and spelling[0].isalnum() else ""
+    edge = EDGE if spelling[0].isascii() and spelling[0].isalnum() else ""
     last = spelling[-1]
     end = "" if not last.isascii() else r"(?!\d)" if last.isdecimal() else r"(?![A-Za-z0-9])"
     return edge + r"[ \-]?".join(re.escape(part) for part in re.split(r"[ \-]", spelling)) + end
@@ -37,7 +38,7 @@ def code_pattern(code: str) -> str:
         r"[\-/._]?".join(run) if run.isdecimal() and len(run) >= _JOINED_DIGITS else run
         for run in runs
     ]
-    return rf"(?<![A-Za-z0-9]){'[-/._ ]?'.join(spelled)}(?![A-Za-z0-9])"
+    return rf"{EDGE}{'[-/._ ]?'.join(spelled)}(?![A-Za-z0-9])"
 
 
 def spellings(name: str) -> list[str]:
