@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 import graphkb
 from graphkb.cli import main
-from graphkb.errors import InputError, NotIndexedError, UsageError
+from graphkb.errors import EmptiedInputError, InputError, NotIndexedError, UsageError
 from graphkb.types import IndexResult
 
 CASES = Path(__file__).parent / "data" / "cases"
@@ -39,9 +39,9 @@ class Made:
             (self.root / "input" / f"{name}.txt").write_text(text, "utf-8")
         return self
 
-    def index(self, *overrides: str) -> graphkb.Project:
+    def index(self, *overrides: str, allow_empty: bool = False) -> graphkb.Project:
         kb = graphkb.open(self.root, ["embed.when=off", *overrides])
-        self.result = kb.index()
+        self.result = kb.index(allow_empty=allow_empty)
         return kb
 
     @property
@@ -200,7 +200,9 @@ def test_k03_two_documents_are_enough(made: Made) -> None:
 def test_k05_an_index_that_became_empty_says_so(made: Made) -> None:
     made.put("dups/one.txt").index()
     (made.root / "input/one.txt").unlink()
-    kb = made.index()
+    with pytest.raises(EmptiedInputError, match="1 document would be removed"):
+        made.index()
+    kb = made.index(allow_empty=True)
     assert "now empty" in made.remarks
     for ask in (kb.search, kb.query):
         with pytest.raises(NotIndexedError, match="the index is empty"):

@@ -21,6 +21,16 @@ _MONTHS = (
 ).split()
 _DATE = re.compile(rf"(?:\d{{1,2}}\s+)?(?:{'|'.join(_MONTHS)})(?:\s+\d+)*\Z", re.IGNORECASE)
 
+# Q2 2024, 2024 H1, FY2024, March 2024, 5 March 2024: a period at an end of a name is none of it;
+# a year alone may be (World Cup 2022, 2024 Summer Olympics).
+_YEAR = r"(?:19|20)\d\d"
+_MONTH = rf"(?:{'|'.join(_MONTHS[:12])}|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?"
+_PERIOD = (
+    rf"(?:[QH][1-4] {_YEAR}|{_YEAR} ?[QH][1-4]|[QH][1-4]{_YEAR}|FY ?\d{{2,4}}|{_MONTH} {_YEAR})"
+)
+_PERIOD_BEFORE = re.compile(rf"(?:{_PERIOD} )+", re.IGNORECASE)
+_YEAR_BEFORE, _PART_BEFORE = re.compile(rf"\b{_YEAR} \Z"), re.compile("[QH][1-4] ")
+_PERIOD_BEHIND = re.compile(rf"(?: (?:\d{{1,2}} )?{_PERIOD})+\Z", re.IGNORECASE)
 _FEAST = re.compile(r"(?:Christmas|Easter|Spring|Summer|Autumn|Winter|Q[1-4]) \d{2,4}")
 _CURRENCIES = frozenset("GBP USD EUR CNY RMB JPY HKD CHF AUD CAD SEK NOK DKK INR KRW TWD".split())
 _UNITS = frozenset("MW KW GW MWh kWh GWh MB GB KB TB MHz GHz kHz DPI Mbps Gbps UTC".split())
@@ -185,11 +195,31 @@ def _trimmed(sentence: str, group: list[Token]) -> tuple[int, int] | None:
     if text.endswith(("'s", "’s")):
         end -= 2
         text = text[:-2]
+    start, end = _without_periods(sentence, start, end)
+    text = sentence[start:end]
     if len(text) < 2 or _DATE.fullmatch(text) or not any(c.isalpha() for c in text):
         return None
     if text in _UNITS or text.split()[0] in _CURRENCIES or _FEAST.fullmatch(text):
         return None
     return start, end
+
+
+def _without_periods(sentence: str, start: int, end: int) -> tuple[int, int]:
+    """The span of a name without the months and quarters at its ends; what a word such as "of"
+    joins to it is a part of it (Winter Storm of January 2000)."""
+    before = _PERIOD_BEFORE.match(sentence, start, end)
+    if before is None and _YEAR_BEFORE.search(sentence, 0, start):
+        before = _PART_BEFORE.match(sentence, start, end)
+    if before:
+        start = before.end()
+    behind = _PERIOD_BEHIND.search(sentence, start, end)
+    if behind is None:
+        return start, end
+    last = sentence[start : behind.start()].rpartition(" ")[2].lower()
+    if last in CONNECTORS:
+        return start, end
+    cut = behind.start() - (len(last) + 1 if last in FUNCTION_WORDS else 0)
+    return start, max(start, cut)
 
 
 def _opens_cell(sentence: str, group: list[Token]) -> bool:

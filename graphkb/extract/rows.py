@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from graphkb.extract.claims import claim_of, iso_date
 from graphkb.ingest.blocks import Block, markdown_blocks
 from graphkb.text.language import has_han
+from graphkb.text.table_head import column_names
 from graphkb.text.table_rows import (
     Cell,
-    column_names,
     is_number,
     is_rule,
     key_column,
@@ -79,11 +79,14 @@ def tables_of(text: str, context: str) -> Tables:
     rows: list[TableRow] = []
     headers: list[tuple[int, int]] = []
     lines = row_lines(context)
-    for block in markdown_blocks(text):
-        if block.kind == "table":
-            headers.append((block.start, block.body))
-            rows += _with_header(text, block, lines)
-    if not headers and lines:
+    tables = [block for block in markdown_blocks(text) if block.kind == "table"]
+    for block in tables:
+        found = _with_header(text, block, lines)
+        # The only row of a table has a rule below it.
+        alone = not found and _only_row(text, block)
+        rows += alone or found
+        headers += [] if alone else [(block.start, block.body)]
+    if not tables and lines:
         rows = [row for span in _spans(text, 0, len(text)) for row in _said(text, span, lines)]
     return Tables(tuple(rows), tuple(headers))
 
@@ -105,6 +108,17 @@ def _with_header(text: str, block: Block, lines: Sequence[str]) -> list[TableRow
         columns = (*names, *[""] * len(cells))[: len(cells)]
         rows += said or [TableRow(*span, tuple(cells), columns, min(key, len(cells) - 1))]
     return rows
+
+
+def _only_row(text: str, block: Block) -> list[TableRow]:
+    """The row above the rule of a table that has no other."""
+    above = [
+        span for span in _spans(text, block.start, block.body) if not is_rule(text[slice(*span)])
+    ]
+    if len(above) != 1:
+        return []
+    cells = row_cells(text, *above[0])
+    return [TableRow(*above[0], tuple(cells), ("",) * len(cells), 0)]
 
 
 def _said(text: str, span: tuple[int, int], lines: Sequence[str]) -> list[TableRow]:

@@ -56,6 +56,31 @@ def distinct_statements(statements: Sequence[Statement]) -> list[Statement]:
     return [statement for gist, statement in by_gist.items() if gist not in contained]
 
 
+class Heard:
+    """Statements as they come one by one, read ahead where one thing has several: so the work is
+    done while others are awaited, and :func:`distinct_statements` and :func:`select_statements`
+    find it done. A thing is long when its statements have more than ``long`` bytes."""
+
+    def __init__(self, long: int) -> None:
+        self._long = long
+        self._new: dict[str, list[str]] = defaultdict(list)
+        self._bytes: Counter[str] = Counter()
+
+    def add(self, thing: str, text: str) -> None:
+        """One more statement on a thing."""
+        text = " ".join(text.split())
+        self._new[thing].append(text)
+        before = self._bytes[thing]
+        self._bytes[thing] += len(text.encode("utf-8", "surrogatepass"))
+        if before:
+            for said in self._new[thing]:
+                _gist(said)
+        if self._bytes[thing] > self._long:
+            for said in self._new.pop(thing):
+                facts_of(said)
+                count_tokens(said)
+
+
 @lru_cache(maxsize=65_536)
 def _gist(text: str) -> str:
     """Words and characters that carry the meaning, each between bars."""

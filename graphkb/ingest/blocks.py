@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graphkb.text.language import HAN
+from graphkb.text.table_head import LOOKED_AT, header_below
+from graphkb.text.table_rows import row_cells
 
 
 @dataclass(frozen=True)
 class Block:
     """A run of whole lines. ``kind`` is heading, table, code, prose or blank.
 
-    ``level`` and ``title`` are a heading's; ``body`` is where a table's first row below the
-    separator starts. Blocks of a text follow each other without gaps.
+    ``level`` and ``title`` are a heading's; ``body`` is where a table's first row below its
+    header starts. Blocks of a text follow each other without gaps.
     """
 
     kind: str
@@ -159,8 +161,14 @@ def _table_at(lines: _Lines, at: int) -> Block | None:
     last = separator + 1
     while last < len(lines) and "|" in lines[last] and not _ATX.match(lines[last]):
         last += 1
-    body = lines.start(separator + 1)
+    above = [_cells(line) for line in lines.texts[at:separator]]
+    below = [_cells(line) for line in lines.texts[separator + 1 : last][:LOOKED_AT]]
+    body = lines.start(separator + 1 + header_below(above, below))
     return Block("table", lines.start(at), lines.start(last), body=body)
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.text for cell in row_cells(line, 0, len(line))]
 
 
 def _is_separator(line: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from graphkb.ingest.chunkers import CHUNKERS
+from graphkb.ingest.chunkers.heading import STRUCTURE
 from graphkb.ingest.chunkers.piece import UNCOUNTED, Budget, Piece
 from graphkb.settings_input import Chunks
 from graphkb.tables import TABLES, content_hash
@@ -36,6 +37,13 @@ def cut_uncounted(documents: pl.DataFrame, options: Chunks) -> pl.DataFrame:
     """As :func:`cut_documents`, where units may be wanted before their tokens are counted: that
     is left to :func:`counted` for short ones, the first of which waits for the tokenizer."""
     return _cut(documents, options, counts=options.parents > 0)
+
+
+def waits_for_tokenizer(options: Chunks) -> pl.Expr:
+    """Whether :func:`cut_uncounted` needs the tokenizer for a document: it may be longer than a
+    unit, or has sections, which are counted."""
+    text = pl.col("text")
+    return (text.str.len_bytes() > options.size) | text.str.contains(STRUCTURE.pattern)
 
 
 def counted(units: pl.DataFrame) -> pl.DataFrame:

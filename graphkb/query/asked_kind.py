@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 
 from graphkb.text.language import has_han
 from graphkb.text.segment import tag
@@ -27,6 +28,7 @@ _HOLDS = {
     "person": re.compile(r"\b[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*)+"),
 }
 # jieba's flags for names of places and of people.
+_WORD = re.compile(r"[A-Za-z]+")
 _FLAGS = {"place": ("ns",), "person": ("nr", "nrfg", "nrt")}
 
 
@@ -38,6 +40,24 @@ def asked_kinds(question: str) -> tuple[str, ...]:
     """
     asked = question.lower()
     return tuple(kind for kind, pattern in _ASKS.items() if pattern.search(asked))
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The Latin words of a text in small letters."""
+    return frozenset(word.lower() for word in _WORD.findall(text))
+
+
+def holds_new(text: str, kind: str, known: Set[str]) -> bool:
+    """Whether a sentence may name something of that kind that is not made of ``known`` words, in
+    small letters: those of the question, and of the title of the document.
+
+    >>> holds_new("Lumora Oy made a loss.", "person", {"lumora"})
+    False
+    >>> holds_new("Lumora Oy is led by Ada Lin.", "person", {"lumora"})
+    True
+    """
+    new = _WORD.sub(lambda word: "·" if word.group().lower() in known else word.group(), text)
+    return holds_kind(new, kind)
 
 
 def holds_kind(text: str, kind: str) -> bool:

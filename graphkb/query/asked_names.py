@@ -9,6 +9,7 @@ from typing import Literal
 
 from graphkb.extract import han, latin
 from graphkb.text.language import HAN, has_han
+from graphkb.text.periods import is_of_periods
 from graphkb.text.segment import STOP_WORDS, is_word, tag
 
 Kind = Literal["name", "code", "numbered", "year"]
@@ -135,6 +136,8 @@ def _names(question: str) -> Iterator[tuple[int, int, AskedName]]:
               and re.search(r" (?:and|&) ", question[a:b])}  # fmt: skip
     for start, end in sorted(spans, key=lambda span: (span[0] - span[1], span)):
         text, doubted = question[start:end], (start, end) in doubtful
+        if all(map(is_of_periods, text.lower().split())):
+            continue
         if not is_word(text):
             text = _CLOSED.sub("", text)
             start = question.index(text, start)

@@ -15,20 +15,21 @@ in what was retrieved: of Supplier 77 there are always passages that speak of su
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz
 
 from graphkb.query.asked_names import AskedName, asked_names
 from graphkb.query.of_file import is_about_a_file
-from graphkb.query.of_period import of_period
+from graphkb.query.of_period import is_of_part, of_period
 from graphkb.query.presence import Presence
 from graphkb.search.files import without_files
 from graphkb.search.hybrid import Retrieval
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.han_years import fold_years
 from graphkb.text.language import detect_language, has_han
+from graphkb.text.periods import is_of_periods
 from graphkb.text.segment import query_tokens, search_tokens, stem
 from graphkb.types import Passage
 
@@ -116,10 +117,13 @@ def measure_evidence(
         return Evidence(0.0, reason, missing=missing)
     tokens = query_tokens(question, snapshot.dictionary)
     best = passages[:_PASSAGES]
+    # A date is written in many ways.
+    dates = frozenset(filter(is_of_periods, tokens) if is_of_part(question, best) else ())
     asked, told = detect_language(question), detect_language(passages[0].text)
     across = found.nearest is not None and {asked, told} == {"en", "zh"}
     named = _named(snapshot, question, best, across)
-    covered = word_coverage(snapshot, [t for t in tokens if t not in named.beside], best)
+    asked_for = [token for token in tokens if token not in named.beside]
+    covered = word_coverage(snapshot, asked_for, best, dates)
     if named.codes and word_coverage(snapshot, named.codes, best) == 1:
         covered = max(covered, _KNOWN_CODE)
     missing = _names_of(named.missing)
@@ -267,13 +271,19 @@ def widest_evidence(
     return evidence
 
 
-def word_coverage(snapshot: Snapshot, tokens: Sequence[str], passages: Sequence[Passage]) -> float:
-    """Share of the tokens, weighted by idf, that stand in any of the passages, in any form."""
+def word_coverage(
+    snapshot: Snapshot,
+    tokens: Sequence[str],
+    passages: Sequence[Passage],
+    known: Set[str] = frozenset(),
+) -> float:
+    """Share of the tokens, weighted by idf, that stand in any of the passages, in any form, or
+    are ``known`` to be there."""
     idf = snapshot.vocabulary.idf(tokens)
     total = sum(idf.values())
     if not total:
         return 0.0
-    present: set[str] = set()
+    present = set(map(stem, known))
     for passage in passages:
         text = f"{passage.title}\n{passage.heading}\n{passage.text}"
         present.update(stem(token) for token in search_tokens(text, snapshot.dictionary))

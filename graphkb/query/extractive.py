@@ -6,15 +6,14 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from graphkb.errors import EmbeddingError
-from graphkb.query.asked_kind import asked_kinds, holds_kind
-from graphkb.query.of_period import in_period, of_period
-from graphkb.query.phrases import WORD, Phrase, Phrases, names_another, phrases_held
+from graphkb.query.about import About, beside, direct_name, introduced_names, rank_share
+from graphkb.query.asked_kind import asked_kinds, holds_new, words_of
+from graphkb.query.of_period import in_period, of_period, period_fit
+from graphkb.query.phrases import Phrase, Phrases, names_another, phrases_held
 from graphkb.query.sentences import Sentence, sentences_of
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.names import fold
+from graphkb.text.periods import is_of_periods, names_part
 from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens, stem
 from graphkb.types import Passage
 
@@ -26,6 +25,8 @@ _BRIDGE_SHARE = 0.3
 _KIND_SHARE = 0.2
 # What a sentence gains by holding all that the question names as a whole ("Room 17").
 _PHRASE_SHARE = 0.3
+# What the rank of a sentence keeps that is of another month than others and the question.
+_OTHER_PERIOD = 0.5
 # A further sentence must bring this share of what the best one brought.
 _LEAST_GAIN = 0.2
 # How much a passage's score counts: (score / best score) to this power, so that sentences of
@@ -35,13 +36,6 @@ _SCORE_POWER, _LEAST_SHARE = 0.3, 0.05
 _LONGEST_TITLE = 80
 _LABELLED = re.compile(r"\S\s*[:：=]\s*\S")
 _ENDS = tuple('.。!！?？;；…:：)）”"')
-
-# Across languages: what shared codes and names add to a cosine, which differs by hundredths.
-_NAMED_SHARE = 0.2
-_FOREIGN_PASSAGES, _FOREIGN_SENTENCES, _FOREIGN_QUOTES = 3, 24, 3
-# Words and Chinese characters, and how many of them say something: a word or two are near to
-# anything.
-_LEAST_SAID = 6
 
 
 @dataclass(frozen=True)
@@ -58,12 +52,19 @@ class Quote:
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class Candidate:
+    """A sentence that may be quoted: stems of it and of what stands above it, its rank among the
+    passages, the names of the question that it holds; how much it is about what the question
+    leads from (:mod:`graphkb.query.about`), and whether it is of the month, quarter or day asked
+    for (:func:`graphkb.query.of_period.period_fit`)."""
+
     quote: Quote
     own: frozenset[str]
     context: frozenset[str]
     prior: float
     phrases: Set[Phrase]
+    about: float = 1.0
+    period: int = 0
 
 
 def stems_of(text: str, dictionary: Sequence[str]) -> frozenset[str]:
@@ -89,9 +90,9 @@ def choose_quotes(
     idf = wanted_stems(snapshot, question)
     without = set(map(stem, ignored))
     idf = {word: weight for word, weight in idf.items() if word not in without} or idf
-    candidates, phrases = _candidates(snapshot, question, passages)
+    candidates, phrases = candidates_of(snapshot, question, passages)
     chosen: list[Quote] = []
-    done = _Covered(idf, phrases)
+    done = _Covered(idf, phrases, snapshot.dictionary)
     first = 0.0
     while candidates and len(chosen) < limit:
         gains = [done.gain(candidate) for candidate in candidates]
@@ -109,32 +110,22 @@ def choose_quotes(
     return chosen[:limit]
 
 
-def choose_foreign_quotes(
-    snapshot: Snapshot, question: str, passages: Sequence[Passage]
-) -> list[Quote]:
-    """The sentences closest to the question by embedding, for passages in another language."""
-    embedder = snapshot.embedder
-    idf = wanted_stems(snapshot, question)
-    found, _ = _candidates(snapshot, question, passages[:_FOREIGN_PASSAGES])
-    candidates = [one for one in found if len(WORD.findall(one.quote.text)) >= _LEAST_SAID]
-    # Codes and names are the same in every language: sentences under them come first.
-    shared = [
-        _NAMED_SHARE * sum(idf[t] for t in idf if t in c.own or t in c.context) / sum(idf.values())
-        for c in candidates
-    ]
-    order = sorted(range(len(candidates)), key=lambda i: (-shared[i], i))[:_FOREIGN_SENTENCES]
-    quotes = [candidates[i].quote for i in order]
-    if embedder is None or not quotes:
-        return quotes[:1]
-    # Titles make sentences of one document alike, and the shortest of them closest.
-    texts = [" ".join((*quote.header, quote.text)) for quote in quotes]
-    try:
-        close = embedder.embed_passages(texts) @ embedder.embed_query(question)
-    except EmbeddingError:
-        return quotes[:1]
-    scores = close + np.array([shared[i] for i in order])
-    order = sorted(range(len(quotes)), key=lambda i: (-float(scores[i]), i))
-    return [replace(quotes[i], score=float(scores[i])) for i in order[:_FOREIGN_QUOTES]]
+def guess_warning(snapshot: Snapshot, question: str, quotes: Sequence[Quote]) -> str:
+    """What to say where the quotes name what the question leads from and hold no other word of
+    it: Acme makes pumps, where its chairman is asked for. Empty where they hold any, or the
+    question leads from no one name."""
+    name = direct_name(snapshot, question)
+    asked = beside(snapshot, question, name) if name else set()
+    if name is None or not asked:
+        return ""
+    for quote in quotes:
+        above = (quote.passage.title, quote.passage.heading, *quote.header)
+        if asked & stems_of("\n".join((quote.text, *above)), snapshot.dictionary):
+            return ""
+    return (
+        f"the quotes are about {name.text} and hold no other word of the question: they may not "
+        "answer it"
+    )
 
 
 def wanted_stems(snapshot: Snapshot, question: str) -> dict[str, float]:
@@ -152,10 +143,12 @@ def share_held(weights: Mapping[str, float], words: Set[str]) -> float:
     return sum(w for token, w in weights.items() if token in words) / total if total else 0.0
 
 
-def _candidates(
+def candidates_of(
     snapshot: Snapshot, question: str, passages: Sequence[Passage]
-) -> tuple[list[_Candidate], Phrases]:
-    kinds = asked_kinds(question)
+) -> tuple[list[Candidate], Phrases]:
+    """The sentences of the passages that may answer the question, with the question's names."""
+    kinds, asked = asked_kinds(question), words_of(question)
+    known = {passage.title: asked | words_of(passage.title) for passage in passages}
     passages = of_period(question, passages)
     top = max((passage.score for passage in passages), default=0.0) or 1.0
     places: list[tuple[Passage, Sentence]] = []
@@ -168,7 +161,11 @@ def _candidates(
             ):
                 places.append((passage, sentence))
     phrases, held = phrases_held(question, [sentence for _, sentence in places])
-    candidates: list[_Candidate] = []
+    candidates: list[Candidate] = []
+    about = About(direct_name(snapshot, question))
+    of_part = names_part(question)
+    tokens = query_tokens(question, snapshot.dictionary) if of_part else ()
+    asked_periods = frozenset(stem(token) for token in tokens if is_of_periods(token))
     # Sentences of one passage share what stands above them.
     contexts: dict[str, frozenset[str]] = {}
     for (passage, sentence), names in zip(places, held, strict=True):
@@ -179,14 +176,47 @@ def _candidates(
         above = "\n".join((above, *sentence.header))
         if above not in contexts:
             contexts[above] = stems_of(above, snapshot.dictionary)
-        fits = any(holds_kind(text, kind) for kind in kinds)
+        fits = any(holds_new(text, kind, known[passage.title]) for kind in kinds)
         prior = max(passage.score / top, _LEAST_SHARE) ** _SCORE_POWER
         prior *= 1 + _KIND_SHARE * fits
         start, end = passage.char_start + sentence.start, passage.char_start + sentence.end
         quote = Quote(passage, start, end, text, 0.0, sentence.header)
         own = stems_of(text, snapshot.dictionary) - phrases.other_numbers(names)
-        candidates.append(_Candidate(quote, own, contexts[above], prior, names))
-    return candidates, phrases
+        level = about.standing(passage, start, own, contexts[above])
+        # A figure fits any question for one: there the name itself has to tell.
+        if fits and "number" not in kinds:
+            own |= about.named_above(contexts[above])
+        period = period_fit(question, passage, sentence) if of_part else 0
+        if period > 0:
+            own |= asked_periods
+            names = {phrase for phrase in names if not asked_periods.issuperset(phrase)}
+        candidates.append(Candidate(quote, own, contexts[above], prior, names, level, period))
+    if about.tells:
+        candidates = [_ranked(candidate, about) for candidate in candidates]
+    else:
+        candidates = [replace(candidate, about=1.0) for candidate in candidates]
+    return _of_part(candidates), phrases
+
+
+def _of_part(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates where some are of the month, quarter or day asked for: without the rows of
+    the same tables that are of another one; other sentences of another one come behind."""
+    tables = {_table(one) for one in candidates if one.period > 0}
+    return [
+        replace(one, prior=one.prior * _OTHER_PERIOD) if tables and one.period < 0 else one
+        for one in candidates
+        if not (one.period < 0 and one.quote.header and _table(one) in tables)
+    ]
+
+
+def _table(candidate: Candidate) -> tuple[str, tuple[str, ...]]:
+    return candidate.quote.passage.document_id, candidate.quote.header
+
+
+def _ranked(candidate: Candidate, about: About) -> Candidate:
+    quote = candidate.quote
+    level = about.widened(candidate.about, quote.passage.document_id, quote.start)
+    return replace(candidate, about=level, prior=candidate.prior * rank_share(level))
 
 
 def is_title(sentence: Sentence, passage: Passage) -> bool:
@@ -204,21 +234,29 @@ def is_title(sentence: Sentence, passage: Passage) -> bool:
         stands_alone = not below.split("\n", 1)[0].strip()
         return is_line and (stands_alone or not _LABELLED.search(line))
     names = (passage.title, *passage.heading.split(" › "))
-    return any(fold(text.rstrip(".。")) == fold(" ".join(name.split())) for name in names)
+    # Folding changes the length of a text by little.
+    near = [name for name in names if len(text) <= 2 * len(name) + 2]
+    return any(fold(text.rstrip(".。")) == fold(" ".join(name.split())) for name in near)
 
 
 class _Covered:
     """What the chosen sentences cover of the question, and what they introduce."""
 
-    def __init__(self, idf: Mapping[str, float], phrases: Phrases) -> None:
-        self._idf, self._phrases = idf, phrases
+    def __init__(
+        self, idf: Mapping[str, float], phrases: Phrases, dictionary: Sequence[str]
+    ) -> None:
+        self._idf, self._phrases, self._dictionary = idf, phrases, dictionary
         self._total = sum(idf.values()) or 1.0
         self._shares: dict[str, float] = {}
         self._named: set[Phrase] = set()
         self._introduced: set[str] = set()
+        self._names: set[str] = set()
 
-    def gain(self, candidate: _Candidate) -> float:
-        """What a further sentence would bring."""
+    def gain(self, candidate: Candidate) -> float:
+        """What a further sentence would bring; nothing where it is about something else than the
+        question names, and about no name of an earlier sentence."""
+        if not candidate.about and not candidate.own & self._names:
+            return 0.0
         gained = 0.0
         for token, weight in self._idf.items():
             share = 1.0 if token in candidate.own else _CONTEXT_SHARE * (token in candidate.context)
@@ -228,12 +266,12 @@ class _Covered:
         bridge = _BRIDGE_SHARE if candidate.own & self._introduced else 0.0
         return candidate.prior * (gained / self._total + bridge) + self.named(candidate)
 
-    def named(self, candidate: _Candidate) -> float:
+    def named(self, candidate: Candidate) -> float:
         """What of that is for names not held so far."""
         held = self._phrases.worth(candidate.phrases - self._named)
         return candidate.prior * _PHRASE_SHARE * held
 
-    def add(self, candidate: _Candidate) -> None:
+    def add(self, candidate: Candidate) -> None:
         """Takes a sentence as chosen. Of a row its context is covered, too: it is one answer
         with the names of its columns, where a sentence below a heading may be one of many."""
         if candidate.quote.header:
@@ -242,11 +280,12 @@ class _Covered:
         self._shares |= dict.fromkeys(candidate.own & self._idf.keys(), 1.0)
         self._named |= candidate.phrases
         self._introduced |= {t for t in candidate.own - self._idf.keys() if _is_telling(t)}
+        self._names |= introduced_names(candidate.quote.text, self._dictionary)
 
 
 def _equals(
-    row: _Candidate, candidates: Sequence[_Candidate], idf: Mapping[str, float]
-) -> list[_Candidate]:
+    row: Candidate, candidates: Sequence[Candidate], idf: Mapping[str, float]
+) -> list[Candidate]:
     """The other rows of a row's table that answer as well by the question's words. None where
     the question names a number that the row does not hold: they are all of something else."""
     asked = row.own & idf.keys()
@@ -273,7 +312,7 @@ def _is_telling(token: str) -> bool:
     return token not in STOP_WORDS and (len(token) > 3 or (not token.isascii() and len(token) > 1))
 
 
-def _repeats(candidate: _Candidate, chosen: Sequence[Quote]) -> bool:
+def _repeats(candidate: Candidate, chosen: Sequence[Quote]) -> bool:
     quote = candidate.quote
     return any(
         quote.text == other.text

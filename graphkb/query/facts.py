@@ -140,6 +140,15 @@ def missing_names(statement: str, source: str) -> list[str]:
     return missing + [name for name in _han_names(statement) if not _stands_in(name, folded)]
 
 
+def names_in(statement: str) -> list[str]:
+    """Names in a statement as :func:`missing_names` finds them.
+
+    >>> names_in("The chairman of Beta Holdings is Bo Lind."), names_in("李华负责北斗水表。")
+    (['Beta', 'Holdings', 'Bo', 'Lind'], ['李华'])
+    """
+    return [*_latin_names(statement), *_han_names(statement)]
+
+
 def _latin_names(statement: str) -> list[str]:
     found = []
     for match in _CAPITALISED.finditer(statement):

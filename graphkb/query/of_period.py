@@ -9,8 +9,16 @@ from pathlib import PurePosixPath
 
 from graphkb.query.sentences import Sentence, sentences_of, table_cells
 from graphkb.text.names import fold
-from graphkb.text.periods import agreement, named_periods, periods
-from graphkb.text.table_rows import column_names, is_rule
+from graphkb.text.periods import (
+    agreement,
+    closeness,
+    named_days,
+    named_periods,
+    names_part,
+    periods,
+    spelled_month,
+)
+from graphkb.text.table_head import table_lines
 from graphkb.types import Passage
 
 # 2020, EUR 2025, 2025元: a number that may be a year or anything else.
@@ -22,6 +30,9 @@ _TIME = re.compile(
     r"|(?<!the )(?<!this )(?<!last )(?<!prior )(?<!previous )(?<!current )(?<!per )(?<!/)(?<!/ )"
     r"\b(?:year|date|fy|fiscal|period|quarter|month)\b",
 )
+# Rows are no names of columns, whatever they look like.
+_UNNAMED = ("",)
+_MONTH = re.compile(r"(?:^|[年份 /])月份?$|月份$|\bmonth\b")
 
 
 def of_period(question: str, passages: Sequence[Passage]) -> list[Passage]:
@@ -65,6 +76,29 @@ def in_period(question: str, passage: Passage, sentence: Sentence) -> bool:
     return agreement(asked, named_periods("\n".join(told))) > 0
 
 
+def period_fit(question: str, passage: Passage, sentence: Sentence) -> int:
+    """1 where a sentence is about the month, quarter or day that the question names, -1 where it
+    is about another one, 0 where that is not known (:func:`graphkb.text.periods.closeness`): by
+    the cells of a row, the dates in other text, and else by what stands above it."""
+    if table_cells(sentence.text):
+        told = "\n".join(_rows([sentence.text], sentence.header or _UNNAMED))
+    else:
+        told = sentence.text if named_days(question) else ""
+    return (told and closeness(question, told)) or closeness(
+        question, f"{_place(passage)}\n{sentence.heading}"
+    )
+
+
+def is_of_part(question: str, passages: Sequence[Passage]) -> bool:
+    """Whether a sentence of the passages is about the month, quarter or day that the question
+    names; False where it names none."""
+    return names_part(question) and any(
+        period_fit(question, passage, sentence) > 0
+        for passage in passages
+        for sentence in sentences_of(passage.text, passage.columns)
+    )
+
+
 def _has_sections_of(question: str, passage: Passage) -> bool:
     sentences = list(sentences_of(passage.text, passage.columns)) if "#" in passage.text else []
     return not sentences or any(in_period(question, passage, one) for one in sentences)
@@ -88,18 +122,13 @@ def _told(passage: Passage) -> str:
 
 def _rows(rows: Sequence[str], names: Sequence[str]) -> Iterator[str]:
     """The rows of a table; ``names`` are those of its columns where no rule shows them."""
-    rules = [place for place, row in enumerate(rows) if is_rule(row)]
-    above = {place - 1 for place in rules} | set(range(rules[0] if rules else 0))
-    header: list[tuple[str, ...]] = []
-    for place, row in enumerate(rows):
-        cells = table_cells(row)
-        if place in above or (not place and not names and _names_years(cells)):
-            header.append(cells)
+    for place, (row, line) in enumerate(zip(rows, table_lines(rows, names), strict=True)):
+        if line.is_rule:
+            continue
+        if line.names is None or (not place and not line.names and _names_years(line.cells)):
             yield row
-        elif place in rules:
-            names, header = column_names(header), []
         else:
-            yield " | ".join(_periods(cells, names))
+            yield " | ".join(_periods(line.cells, line.names))
 
 
 def _names_years(cells: Sequence[str]) -> bool:
@@ -110,10 +139,14 @@ def _names_years(cells: Sequence[str]) -> bool:
 def _periods(cells: Sequence[str], names: Sequence[str]) -> Iterator[str]:
     """The cells of a row that are words, periods, or numbers under a name of times."""
     for place, cell in enumerate(cells):
+        name = names[place] if place < len(names) else ""
+        month = spelled_month(cell, is_month=_MONTH.search(fold(name)) is not None)
+        if month != cell:
+            yield month
+            continue
         if not _NUMBER.fullmatch(fold(cell)):
             yield cell
             continue
-        name = names[place] if place < len(names) else ""
         # Rows are often named by years under no name.
         is_key = bool(names) and not place and not name
         found = periods(cell)

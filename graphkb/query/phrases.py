@@ -17,6 +17,7 @@ from itertools import pairwise
 from graphkb.query.sentences import Sentence, table_cells
 from graphkb.text.language import HAN
 from graphkb.text.names import fold_script
+from graphkb.text.periods import MONTH_WORDS
 from graphkb.text.segment import STOP_WORDS, stem
 from graphkb.text.table_rows import is_number
 
@@ -31,6 +32,8 @@ _GAP = re.compile(r"[\s\-‐–_*/.`'’\"“”《》「」]*")
 
 # Chinese words behind a number that is a name, not an amount.
 _NUMBERED = frozenset("号栋室章届期")
+# 11 in Dec 11 is no number of a thing.
+_MONTHS = frozenset(map(stem, MONTH_WORDS))
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ def _numbers_asked(question: str) -> frozenset[Phrase]:
 def _numbered(pairs: Iterable[Phrase]) -> Iterator[Phrase]:
     """Pairs of a kind and the number behind it (Room 17) or before its Chinese word (17号)."""
     for left, right in pairs:
-        if right.isdecimal() and not left.isdecimal():
+        if right.isdecimal() and not left.isdecimal() and left not in _MONTHS:
             yield left, right
         elif left.isdecimal() and right in _NUMBERED:
             yield right, left

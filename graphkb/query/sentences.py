@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from graphkb.query.headlines import is_headline
 from graphkb.text.headings import HEADING_MARKS
 from graphkb.text.sentences import sentence_spans
-from graphkb.text.table_rows import column_names, is_rule, row_cells
+from graphkb.text.table_head import table_lines
+from graphkb.text.table_rows import row_cells
 
 _HEADING = re.compile(HEADING_MARKS + r"(.*)")
 # What no reader of the document sees.
@@ -21,7 +23,8 @@ _VISIBLE = re.compile(r"[^\n]")
 class Sentence:
     """A sentence, or a whole row of a table; ``start`` and ``end`` are offsets in its text.
 
-    ``heading`` is the last heading above it in the text. ``header`` holds the column names of
+    ``heading`` is the last heading above it in the text, and below a line end the last line that
+    is one without being marked. ``header`` holds the column names of
     the table that a row belongs to; it is empty where they are unknown.
     """
 
@@ -36,9 +39,9 @@ def sentences_of(text: str, columns: Sequence[str] = ()) -> Iterator[Sentence]:
     """Sentences and table rows worth quoting, in order.
 
     Comments of HTML are left out. ``columns`` names the columns of rows that the text begins
-    with. A table ends at a blank line, a heading or prose; what stands above a rule are its
-    column names, and without a rule they are unknown: a row is never read under the names of
-    another table.
+    with. A table ends at a blank line, a heading or prose; its header has the column names, and
+    without a rule they are unknown: a row is never read under the names of another table. The
+    only row of a table is quoted though a rule stands below it.
 
     >>> text = "| Plan | Fee |\\n|---|---|\\n| Pro | 49 |\\n\\n| City |\\n|---|\\n| Bonn |"
     >>> [(s.text, s.header) for s in sentences_of(text)]
@@ -47,46 +50,43 @@ def sentences_of(text: str, columns: Sequence[str] = ()) -> Iterator[Sentence]:
     shown = _COMMENT.sub(lambda comment: _VISIBLE.sub(" ", comment.group()), text)
     header = tuple(columns)
     heading = ""
+    headline = ""
     rows: list[tuple[int, int]] = []
     position = 0
-    for line in shown.split("\n"):
+    lines = shown.split("\n")
+    for place, line in enumerate(lines):
         start, end = position, position + len(line)
         position = end + 1
         if table_cells(line):
             rows.append((start, end))
             continue
         if rows:
-            yield from _rows(text, rows, header, heading)
+            yield from _rows(text, rows, header, f"{heading}{headline}")
             rows = []
         header = ()
         if found := _HEADING.fullmatch(line.strip()):
-            heading = found.group(1)
+            heading, headline = found.group(1), ""
+            continue
+        if is_headline(lines, place):
+            headline = f"\n{line.strip()}"
             continue
         for first, last in sentence_spans(line):
             if is_quotable(line[first:last]):
                 first, last = start + first, start + last
-                yield Sentence(first, last, text[first:last], heading)
+                yield Sentence(first, last, text[first:last], f"{heading}{headline}")
     if rows:
-        yield from _rows(text, rows, header, heading)
+        yield from _rows(text, rows, header, f"{heading}{headline}")
 
 
 def _rows(
     text: str, spans: Sequence[tuple[int, int]], header: tuple[str, ...], heading: str
 ) -> Iterator[Sentence]:
-    """The rows of lines that follow each other, without the header rows above their rules."""
-    rules = [place for place, (start, end) in enumerate(spans) if is_rule(text[start:end])]
-    above = {place - 1 for place in rules if place} | set(range(rules[0] if rules else 0))
-    names: list[tuple[str, ...]] = []
-    for place, (start, end) in enumerate(spans):
-        line = text[start:end]
-        if place in above:
-            names.append(table_cells(line))
-        elif place in rules:
-            header = tuple(column_names(names)) if names else header
-            names = []
-        elif is_quotable(line):
+    """The rows of lines that follow each other, without the header rows and their rules."""
+    lines = [text[start:end] for start, end in spans]
+    for (start, _), line, parsed in zip(spans, lines, table_lines(lines, header), strict=True):
+        if parsed.names is not None and is_quotable(line):
             start += len(line) - len(line.lstrip())
-            yield Sentence(start, start + len(line.strip()), line.strip(), heading, header)
+            yield Sentence(start, start + len(line.strip()), line.strip(), heading, parsed.names)
 
 
 def table_cells(line: str) -> tuple[str, ...]:

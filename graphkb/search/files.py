@@ -10,9 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from graphkb.search.file_names import NamedFiles, may_name_a_file
 from graphkb.search.selection import Selection, narrow_to
 from graphkb.search.snapshot import Snapshot
+from graphkb.text.asked_page import LAST
 from graphkb.text.segment import query_tokens
 
 if TYPE_CHECKING:
@@ -61,13 +64,23 @@ def asks_for_all(question: str) -> bool:
 
 
 def units_of(snapshot: Snapshot, named: NamedFiles) -> list[str]:
-    """The ids of the files' text units that a filter lets through, in the order of the text."""
+    """The ids of the files' text units that a filter lets through, in the order of the text; of
+    the page that is asked for alone, where they are on pages and any is on that one."""
     whole = snapshot.whole or snapshot
-    columns = ("id", "document_id", "index")
+    columns = ("id", "document_id", "index", "page_start", "page_end")
     found = whole.store.where("text_units", "document_id", sorted(named.document_ids), columns)
+    if named.page is not None and (on_page := _on_page(found, named.page)).height:
+        found = on_page
     ids: list[str] = found.sort("document_id", "index")["id"].to_list()
     among = snapshot.selection
     return ids if among is None else [unit for unit in ids if unit in among.unit_ids]
+
+
+def _on_page(units: pl.DataFrame, page: int) -> pl.DataFrame:
+    """The text units of files that are on their page ``page``, or on their last one."""
+    last = pl.col("page_end").max().over("document_id")
+    wanted = last if page == LAST else pl.lit(page)
+    return units.filter((pl.col("page_start") <= wanted) & (pl.col("page_end") >= wanted))
 
 
 def prefer_files(

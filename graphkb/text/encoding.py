@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib import resources
 from threading import Lock
@@ -66,6 +66,17 @@ def prepare_for(texts: Iterable[str]) -> None:
     _few_texts().learn(texts)
 
 
+def read_ranks_for(texts: Sequence[str]) -> None:
+    """Do the first half of the work where these texts take the whole tokenizer. In the second
+    half, an eighth of a second, no other thread runs."""
+    if _are_many(texts):
+        _all_ranks()
+
+
+def _are_many(texts: Iterable[str]) -> bool:
+    return sum(map(len, texts)) > _MOST_CHARACTERS
+
+
 @lru_cache(maxsize=1)
 def _few_texts() -> _FewTexts:
     return _FewTexts()
@@ -97,11 +108,15 @@ def _encoding(ranks: dict[bytes, int]) -> tiktoken.Encoding:
 
 
 @lru_cache(maxsize=1)
-def _whole() -> tiktoken.Encoding:
+def _all_ranks() -> dict[bytes, int]:
     from binascii import a2b_base64
 
-    tokens = _lines().split()[::2]
-    return _encoding({a2b_base64(token): rank for rank, token in enumerate(tokens)})
+    return {a2b_base64(token): rank for rank, token in enumerate(_lines().split()[::2])}
+
+
+@lru_cache(maxsize=1)
+def _whole() -> tiktoken.Encoding:
+    return _encoding(_all_ranks())
 
 
 class _FewTexts:
@@ -129,7 +144,7 @@ class _FewTexts:
             if self._lookups > _MOST_LOOKUPS:
                 return
             given = list(texts)
-            if sum(map(len, given)) > _MOST_CHARACTERS:
+            if _are_many(given):
                 self._give_up()
                 return
             parts = {part for text in given for part in _SEAM.split(_as_encoded(text))}

@@ -68,14 +68,32 @@ _WHOLE = re.compile(
 _MONTH = re.compile(
     r"(?<!\d)(1[0-2]|0?[1-9])月|(十[一二]?|[一二三四五六七八九])月"
     rf"|\b({_MONTH_NAMES})\b(?=[\s\d,]*{_YEAR})|(?<!\d){_YEAR}[-/.](1[0-2]|0[1-9])(?!\d)"
+    rf"|\b(?:in|during)\s({_MONTH_NAMES})\b"
 )
+_SHORT_MONTHS = "jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
 _MONTHS = {
     **{name: at for at, name in enumerate("一 二 三 四 五 六 七 八 九 十 十一 十二".split(), 1)},
     **{name: at for at, name in enumerate(_MONTH_NAMES.split("|"), 1)},
 }
-_SHORT_MONTH = re.compile(
-    r"\b(jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?(?=[\s\d,]*" rf"{_YEAR})"
+_SHORT_MONTH = re.compile(rf"\b({_SHORT_MONTHS})\b\.?(?=[\s\d,]*{_YEAR})")
+_DAY_NUMBER = r"(?:3[01]|[12]\d|0?[1-9])"
+# 11月5日, 2024-11-05, November 5th, 5 Nov
+_DAYS = re.compile(
+    rf"(?<!\d)(1[0-2]|0?[1-9])月\s*({_DAY_NUMBER})[日号]"
+    rf"|(?<!\d){_YEAR}[-/.](1[0-2]|0?[1-9])[-/.]({_DAY_NUMBER})(?!\d)"
+    rf"|\b({_MONTH_NAMES}|{_SHORT_MONTHS})\b\.?\s+({_DAY_NUMBER})(?:st|nd|rd|th)?\b(?![.:]\d)"
 )
+_DAY_FIRST = re.compile(
+    rf"(?<![\d.:])({_DAY_NUMBER})(?:st|nd|rd|th)?\s+(?:of\s+)?({_MONTH_NAMES}|{_SHORT_MONTHS})\b"
+)
+_MONTH_CELL = re.compile(rf"({_MONTH_NAMES}|{_SHORT_MONTHS})\.?")
+MONTH_WORDS = (*_MONTH_NAMES.split("|"), *_SHORT_MONTHS.replace("sept?", "sep|sept").split("|"))
+"""English names of months and their short forms."""
+_PERIOD_WORD = re.compile(
+    rf"\d{{1,4}}[年月日号]?|{_YEAR}(?:[-/.]\d{{1,2}}){{1,2}}|[年月日号]|年份|月份|q[1-4]|(?:{_MONTH_NAMES}|{_SHORT_MONTHS})"
+)
+_MONTH_NUMBER = re.compile(r"0?[1-9]|1[0-2]")
+_YEAR_MONTH = re.compile(rf"({_YEAR})\s*[-/.年]\s*(1[0-2]|0?[1-9])月?")
 # 1-3月, March and May 2022, between March and May 2022, Q1-Q3, 前三季度, 1月至3月
 _MONTH_RANGE = re.compile(
     r"(?<!\d)(1[0-2]|0?[1-9])月?\s*(?:[-–—~至到])\s*(1[0-2]|0?[1-9])月"
@@ -139,6 +157,52 @@ def named_periods(text: str) -> Periods:
         if 0 < last - first <= _MOST_YEARS:
             sure |= set(range(first, last + 1))
     return Periods(frozenset(years | sure), frozenset(sure), frozenset(_parts(folded)))
+
+
+@lru_cache(maxsize=20_000)
+def named_days(text: str) -> frozenset[tuple[int, int]]:
+    """Month and day of the dates that a short text names, with or without a year.
+
+    >>> sorted(named_days("2024年11月5日, 2024/12/1 and Nov 3rd")), named_days("11月")
+    ([(11, 3), (11, 5), (12, 1)], frozenset())
+    """
+    folded = _DATE_IN_ONE.sub(r"\1年\2月\3日", fold(text).replace("_", " "))
+    found = {(match[2], match[1]) for match in _DAY_FIRST.finditer(folded)}
+    for match in _DAYS.finditer(folded):
+        month, day = (part for part in match.groups() if part)
+        found.add((month, day))
+    return frozenset((_month(month), int(day)) for month, day in found)
+
+
+def names_part(text: str) -> bool:
+    """Whether a short text names a part of a year or a date."""
+    return bool(periods(text).parts or named_days(text))
+
+
+def is_of_periods(token: str) -> bool:
+    """Whether a word of a text with dates is a part of them.
+
+    >>> [is_of_periods(word) for word in ("11", "nov", "november", "月", "11月", "sales")]
+    [True, True, True, True, True, False]
+    """
+    return _PERIOD_WORD.fullmatch(token) is not None
+
+
+def spelled_month(cell: str, *, is_month: bool) -> str:
+    """A cell that holds nothing but a month as ``11月``, with its year where it has one; under a
+    name of months (``is_month``) a bare number, too. Other cells as they are.
+
+    >>> spelled_month("Nov", is_month=False), spelled_month("2024/9", is_month=False)
+    ('11月', '2024年9月')
+    >>> spelled_month("11", is_month=True), spelled_month("11", is_month=False)
+    ('11月', '11')
+    """
+    folded = fold(cell).strip()
+    if match := _YEAR_MONTH.fullmatch(folded):
+        return f"{match[1]}年{int(match[2])}月"
+    if _MONTH_CELL.fullmatch(folded) or (is_month and _MONTH_NUMBER.fullmatch(folded)):
+        return f"{_month(folded.rstrip('.'))}月"
+    return cell
 
 
 def _spelled(folded: str) -> str:
@@ -211,6 +275,34 @@ def agreement(asked: Periods, told: Periods) -> float:
     if any(_holds(one, other) or _holds(other, one) for one in asked.parts for other in told.parts):
         return 0.5 if same_year else 0.0
     return -1.0
+
+
+def closeness(asked: str, told: str) -> int:
+    """Whether ``told`` is about the month, quarter or day that ``asked`` names: 1 where it is, -1
+    where it is about another one, 0 where that cannot be told.
+
+    >>> [closeness("sales in November 2024", cell) for cell in ("2024-11-05", "2024-08-11", "9")]
+    [1, -1, 0]
+    >>> [closeness("11月5日的产量", cell) for cell in ("2024年11月5日", "2024/11/6", "11月", "8月")]
+    [1, -1, 0, -1]
+    """
+    wanted, said = periods(asked), periods(told)
+    days = named_days(asked)
+    if not (wanted.parts or days):
+        return 0
+    if wanted.years and said.years and not wanted.years & said.years:
+        return -1
+    if days and (others := named_days(told)):
+        return 1 if days & others else -1
+    months = frozenset(f"M{month}" for month, _ in named_days(told)) | said.parts
+    if days:
+        near = agreement(
+            Periods(parts=frozenset(f"M{month}" for month, _ in days)), Periods(parts=months)
+        )
+        return -1 if near < 0 else 0
+    near = agreement(Periods(parts=wanted.parts), Periods(parts=months))
+    within = any(_holds(whole, part) for whole in wanted.parts for part in months)
+    return 1 if near > 0 or within else -1 if near < 0 else 0
 
 
 def _holds(whole: str, part: str) -> bool:

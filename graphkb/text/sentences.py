@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 # A sentence ends after 。！？… (with closing quotes), after ! ? . before a space, or at a line end.
 _END = re.compile(
@@ -21,6 +22,8 @@ _ABBREVIATIONS = frozenset(
     "e.g i.e u.s u.k a.m p.m ph.d".split()
 )
 _LONGEST_WORD = 40
+# Text units are cut into sentences by one stage after the other; shorter texts seldom again.
+_SHORT, _KEPT = 200, 4096
 _LAST_WORD = re.compile(r"([^\s(（\[\"“]+)\.$")
 
 
@@ -71,7 +74,12 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     >>> [text[a:b] for a, b in sentence_spans(text)]
     ['Dr. J. Smith came.', 'He left!', '陈明来了。', '他走了']
     """
-    return list(each_sentence(text))
+    return list(_kept_spans(text) if len(text) > _SHORT else each_sentence(text))
+
+
+@lru_cache(_KEPT)
+def _kept_spans(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(each_sentence(text))
 
 
 def each_sentence(text: str) -> Iterator[tuple[int, int]]:

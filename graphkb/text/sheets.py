@@ -18,6 +18,8 @@ SPREADSHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet
 WITH_ROWS = frozenset((SPREADSHEET, "text/csv", "text/tab-separated-values"))
 """Media types of documents that may have rows."""
 
+_SLIDES = (".pptx", ".pptm", ".ppsx")
+
 SHEETS = "sheets"
 """Metadata of a workbook: the names of its sheets, one a page."""
 
@@ -26,6 +28,15 @@ SHEET_ROWS = "sheet_rows"
 
 # Sheets with more gaps than this have their name alone told.
 _MOST_RUNS = 5_000
+
+
+def has_slides(path: str) -> bool:
+    """Whether the pages of a file, by its name, are slides.
+
+    >>> has_slides("ops/Launch.PPTX"), has_slides("launch.pdf")
+    (True, False)
+    """
+    return path.lower().endswith(_SLIDES)
 
 
 def row_runs(rows: Sequence[int]) -> list[list[int]]:

@@ -64,20 +64,6 @@ def has_rule(text: str) -> bool:
     return any("|" in line and is_rule(line) for line in text.splitlines())
 
 
-def column_names(header: Sequence[Sequence[str]]) -> list[str]:
-    """One name a column from one or more header rows.
-
-    >>> column_names([["Group", "Q1", "Q2"], ["", "Jan-Mar", "Apr-Jun"]])
-    ['Group', 'Q1 / Jan-Mar', 'Q2 / Apr-Jun']
-    """
-    width = max(map(len, header), default=0)
-    names = []
-    for place in range(width):
-        parts = [row[place] for row in header if place < len(row) and row[place]]
-        names.append(" / ".join(dict.fromkeys(parts)))
-    return names
-
-
 def key_column(rows: Sequence[Sequence[str]]) -> int:
     """The column that names the rows: the first whose cells differ and are not numbers, else the
     first that mostly holds words, else the first.

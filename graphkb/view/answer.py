@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from graphkb.explanation import Explanation
 from graphkb.tables import content_hash
+from graphkb.text.sheets import has_slides
 from graphkb.types import Answer, Citation, Hit
 from graphkb.view.wording import EN, Wording, wording
 
@@ -42,10 +43,10 @@ def span(at: Citation | Hit, words: Wording = EN) -> str:
 
 
 def within(at: Citation | Hit | Explanation, words: Wording = EN) -> str:
-    """The part of its file that something is in: sheet and rows of a workbook, else pages; empty
-    where it has neither."""
+    """The part of its file that something is in: sheet and rows of a workbook, else slides or
+    pages; empty where it has none."""
     return sheets_text(at.sheets, at.row, at.row_end, words) or pages_text(
-        at.page, at.page_end, words
+        at.page, at.page_end, words, at.path
     )
 
 
@@ -69,17 +70,19 @@ def sheets_text(
     return f"{shown}{words.behind_sheet}{rows}" if shown else rows
 
 
-def pages_text(page: int | None, page_end: int | None, words: Wording = EN) -> str:
-    """The pages from ``page`` to ``page_end``; empty where there are none.
+def pages_text(page: int | None, page_end: int | None, words: Wording = EN, path: str = "") -> str:
+    """The pages from ``page`` to ``page_end``, slides where ``path`` is that of a presentation;
+    empty where there are none.
 
-    >>> pages_text(2, 2), pages_text(2, 4), pages_text(None, None)
-    ('p. 2', 'pp. 2–4', '')
+    >>> pages_text(2, 2), pages_text(2, 4), pages_text(None, None), pages_text(3, 3, EN, "a.pptx")
+    ('p. 2', 'pp. 2–4', '', 'slide 3')
     """
     if page is None:
         return ""
+    one, several = (words.slide, words.slides) if has_slides(path) else (words.page, words.pages)
     if page_end is None or page_end == page:
-        return words.page.format(page)
-    return words.pages.format(page, page_end)
+        return one.format(page)
+    return several.format(page, page_end)
 
 
 def answer_body(answer: Answer) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from graphkb.text.sheets import has_slides
 from graphkb.view.answer import sheets_text
 from graphkb.view.terminal import one_line
 
@@ -27,7 +28,8 @@ def unit_lines(
     first, last = unit["page_start"], unit["page_end"]
     page = sheets_text(unit.get("sheets") or (), unit.get("row"), unit.get("row_end"))
     if not page and first is not None:
-        page = f"page {first}" if first == last else f"pages {first}-{last}"
+        name = "slide" if has_slides(unit["path"]) else "page"
+        page = f"{name} {first}" if first == last else f"{name}s {first}-{last}"
     page = page and f"  {one_line(page)}"
     facts = f"{unit['n_tokens']} tokens  {unit['char_start']}-{unit['char_end']}{page}"
     head = bold(f"{one_line(unit['path'])} #{unit['index']}  {unit['kind']}") + f"  {facts}"

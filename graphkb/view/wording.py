@@ -20,6 +20,8 @@ class Wording:
     span: str
     page: str
     pages: str  # from one to another
+    slide: str  # a page of a presentation
+    slides: str
     sheet: str
     sheets: str
     sheet_name: str
@@ -53,6 +55,8 @@ EN = Wording(
     span="{path}, {page}chars {start}–{end}",
     page="p. {}",
     pages="pp. {}–{}",
+    slide="slide {}",
+    slides="slides {}–{}",
     sheet="sheet {}",
     sheets="sheets {}",
     sheet_name="“{}”",
@@ -85,6 +89,8 @@ ZH = Wording(
     span="{path}，{page}字符 {start}–{end}",
     page="第 {} 页",
     pages="第 {}–{} 页",
+    slide="第 {} 张幻灯片",
+    slides="第 {}–{} 张幻灯片",
     sheet="工作表{}",
     sheets="工作表{}",
     sheet_name="「{}」",

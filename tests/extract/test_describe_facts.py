@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphkb.extract import statements
 from graphkb.extract.facts import facts_of, missing_facts
 from graphkb.extract.statements import (
+    Heard,
     Statement,
     distinct_statements,
     join_statements,
@@ -153,3 +155,24 @@ def test_of_many_statements_those_inside_another_are_found_too() -> None:
     longer = [f"In Bergen Ada Lin signed contract CT-{n}. Twice." for n in range(0, 90, 3)]
     found = distinct(*many, *longer)
     assert found == [text for n, text in enumerate(many) if n % 3] + longer
+
+
+def test_what_is_heard_of_a_thing_with_several_statements_is_read_ahead() -> None:
+    heard = Heard(long=60)
+    said = [
+        "Ada Lin  leads Osprey since 2021.",
+        "陈明领导鱼鹰项目，自2022年起。",
+        "She left in 2023.",
+    ]
+    statements._gist.cache_clear()
+    facts_of.cache_clear()
+    heard.add("Ada Lin", said[0])
+    heard.add("Bo", "Bo is a clerk.")
+    assert not statements._gist.cache_info().currsize
+    for text in said[1:]:
+        heard.add("Ada Lin", text)
+    texts = [" ".join(text.split()) for text in said]
+    read = statements._gist.cache_info().misses, facts_of.cache_info().misses
+    distinct(*texts)
+    chosen(texts, (), 50)
+    assert (statements._gist.cache_info().misses, facts_of.cache_info().misses) == read

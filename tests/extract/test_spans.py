@@ -83,3 +83,21 @@ def test_folding_at_once_is_folding_character_by_character(text: str) -> None:
 
     assert at_once[0] == each[0] == locate._folded(text)
     assert placed(at_once) == placed(each)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Q2 2024 Lantern L1 South", ["Lantern L1 South"]),
+        ("2024 Q3 Torch Report 与 Q1 2023 Lantern L2 对比", ["Torch Report", "Lantern L2"]),
+        ("We saw the Lantern Review 5 March 2024 there.", ["Lantern Review"]),
+        ("We saw the Torch Plan FY2024 and met Bo Chen Since May 2019.", ["Torch Plan", "Bo Chen"]),
+        ("They went to the World Cup 2022 and to Tokyo 2020.", ["World Cup 2022", "Tokyo 2020"]),
+        ("The 2024 Summer Olympics were in Paris.", ["2024 Summer Olympics", "Paris"]),
+        ("It was the Winter Storm of January 2000.",
+         ["Winter Storm", "Winter Storm of January 2000"]),
+        ("She drove an Audi Q3 and met Theresa May.", ["Audi Q3", "Theresa May"]),
+    ],
+)  # fmt: skip
+def test_months_and_quarters_at_the_ends_of_names_are_none_of_them(text, names):
+    assert [text[start:end] for start, end in latin.name_spans(text)] == names

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphkb.ingest.chunk import cut_documents
+from graphkb.ingest.chunk import cut_documents, waits_for_tokenizer
 from graphkb.settings_input import Chunks
 from graphkb.text.tokens import count_tokens
 
@@ -180,3 +180,17 @@ def test_every_unit_knows_the_pages_it_stands_on():
             assert unit[column] == page, text[unit["char_start"] : unit["char_end"]]
     assert units["page_end"].max() == 4
     assert cut("No pages.")["page_start"].to_list() == [None]
+
+
+def test_only_what_has_sections_or_may_be_too_long_waits_for_the_tokenizer():
+    texts = [
+        "Ada Lin leads Osprey.",
+        "陈明在杭州。",
+        "# 团队\n陈明",
+        "a\n---\nb",
+        "x | y",
+        "长" * 40,
+    ]
+    frame = pl.DataFrame({"text": texts})
+    waits = frame.select(waits_for_tokenizer(Chunks(size=100, overlap=0))).to_series()
+    assert waits.to_list() == [False, False, True, True, True, True]

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from graphkb.errors import InputError
+from graphkb.errors import InputSettingsError
 from graphkb.ingest.isolate import read_files
 from graphkb.ingest.read import file_hash, list_files, read_file
 from graphkb.settings_input import Input
@@ -100,8 +100,8 @@ def test_a_pipe_is_refused_and_does_not_block(tmp_path):
 
 
 def test_a_missing_folder_and_a_file_say_what_to_do(tmp_path):
-    with pytest.raises(InputError, match=r"nowhere does not exist; .*input\.folder"):
+    with pytest.raises(InputSettingsError, match=r"nowhere does not exist; .*input\.folder"):
         list_files(tmp_path / "nowhere", Input())
     write(tmp_path, "one.txt")
-    with pytest.raises(InputError, match=r"one\.txt is a file; .*input\.folder"):
+    with pytest.raises(InputSettingsError, match=r"one\.txt is a file; .*input\.folder"):
         list_files(tmp_path / "one.txt", Input())

@@ -104,7 +104,7 @@ def test_html_keeps_lists_code_and_merged_cells(read):
     )
     assert read("a.html", page).records[0].text == (
         "- a\n  1. b\n- c\n\n```\nx\n  y\n```\n\n"
-        "| G | Q |  |\n| G | 1 | 2 |\n|---|---|---|\n| v\\|w | 3 | 4 |\n\none\ntwo"
+        "| G | Q 1 | Q 2 |\n|---|---|---|\n| v\\|w | 3 | 4 |\n\none\ntwo"
     )
 
 

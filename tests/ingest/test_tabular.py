@@ -27,6 +27,41 @@ def test_a_table_without_text_column_is_one_document():
     assert (record.title, record.media_type, record.raw_data) == ("价格", "text/csv", None)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        PRICES,
+        "Plan,Price,About\nPro,$30,For teams of up to ten people with support by mail\n",
+        '科目,金额（万元）,说明\n存货,"1,200.5",年末盘点时按成本与可变现净值孰低计量的各类存货\n',
+        "name,department\nAda Lin,Finance\n",
+        "Valve\t12\nSeal\t7\n",
+    ],
+)
+def test_a_table_of_figures_is_one_document_by_itself_and_it_says_so(content: str):
+    reading = read("prices.csv", content)
+    assert [record.text for record in reading.records] == [
+        only(read("prices.csv", content, tables="auto")).text
+    ]
+    (note,) = reading.notes
+    assert note.startswith("prices.csv: no column 'text': read whole, as one table; set input.fi")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "article_id,title,content\n7,Meter,Ada Lin leads the Dipper water meter project.\n",
+        "编号,标题,正文\n1,退款,退款申请提交后三个工作日内原路退回到付款账户。\n",
+        "articleId,content\n7,Ada Lin leads the Dipper water meter project.\n",
+        "plan,price\n",
+        "second,volt\n" + "1,5.5\n" * 10_001,
+    ],
+    ids=["en", "zh", "camel", "no rows", "long"],
+)
+def test_rows_of_sentences_are_refused_for_want_of_the_text_column(content: str):
+    (reason,) = refused(read("a.csv", content)).values()
+    assert "set input.fields.text" in reason
+
+
 def test_a_table_with_text_column_is_rows_all_the_same():
     reading = read("a.csv", "id,text\n1,Valve\n2,Seal\n", tables="auto")
     assert [record.text for record in reading.records] == ["Valve", "Seal"]

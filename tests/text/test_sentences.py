@@ -36,3 +36,10 @@ def test_cover_spans_join_to_the_text(text: str) -> None:
     spans = cover_spans(text)
     assert "".join(text[a:b] for a, b in spans) == text
     assert all(a < b for a, b in spans)
+
+
+def test_spans_that_are_kept_are_the_callers_own() -> None:
+    text = "Ada Lin leads Osprey in Lisbon. 陈明在杭州领导鱼鹰项目。" * 9
+    spans = sentence_spans(text)
+    spans.clear()
+    assert len(sentence_spans(text)) == 18

@@ -72,3 +72,11 @@ def test_texts_are_within_a_limit_when_they_have_so_many_tokens(
     texts: list[str], limit: int
 ) -> None:
     assert are_within(texts, limit) == [count_tokens(text) <= limit for text in texts]
+
+
+def test_ranks_are_read_ahead_only_for_what_takes_the_whole_tokenizer() -> None:
+    encoding._all_ranks.cache_clear()
+    encoding.read_ranks_for(["few 几个"])
+    assert not encoding._all_ranks.cache_info().currsize
+    encoding.read_ranks_for(["one text 一段文字" * 10_000])
+    assert encoding._all_ranks.cache_info().currsize

@@ -14,7 +14,8 @@ from graphkb.ingest.chunkers.sentence import cut_blocks
 from graphkb.ingest.chunkers.token import cut_plain
 from graphkb.text.tokens import count_tokens
 
-_STRUCTURE = re.compile(r"[#|`~]|^ {0,3}(?:={2,}|-{3,})[ \t]*$", re.MULTILINE)
+STRUCTURE = re.compile(r"(?m)[#|`~]|^ {0,3}(?:={2,}|-{3,})[ \t]*$")
+"""What a text with headings, tables or code has; in the syntax of Rust too."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def cut_markdown(text: str, budget: Budget) -> list[Piece]:
     section below it. Overlap stays within a section. Nothing reaches over ``budget.breaks`` but a
     table or code block that does so itself.
     """
-    if _STRUCTURE.search(text) is None:
+    if STRUCTURE.search(text) is None:
         return cut_plain(text, budget)
     pieces: list[Piece] = []
     for section in _merge(_sections(text, budget.breaks), budget):

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from graphkb.ingest.blocks import Block
 from graphkb.ingest.chunkers.long import cut_long
 from graphkb.ingest.chunkers.piece import Budget, Piece, trim
-from graphkb.text.table_rows import column_names, is_rule, key_column, row_cells, row_line
+from graphkb.text.table_head import column_names
+from graphkb.text.table_rows import is_rule, key_column, row_cells, row_line
 from graphkb.text.tokens import count_tokens
 
 
@@ -50,6 +51,8 @@ def cut_table(text: str, table: Block, start: int, kind: str, budget: Budget) ->
     while last < len(rows):
         first = last
         last = _fitting(rows, first, budget, 0)
+        while last > first + 1 and _n_tokens(text, rows[first:last]) > budget.size:
+            last -= 1
         if last > first:
             span = rows[first].start, rows[last - 1].end
             pieces.append(_piece(text, *span, "row", rows[first:last]))
@@ -93,6 +96,12 @@ def _fitting(rows: Sequence[_Row], first: int, budget: Budget, above: int) -> in
             break
         last += 1
     return last
+
+
+def _n_tokens(text: str, rows: Sequence[_Row]) -> int:
+    """Tokens of rows and their lines together, line ends between them included."""
+    lines = "\n".join(row.line for row in rows)
+    return count_tokens(text[rows[0].start : rows[-1].end].strip()) + count_tokens(lines)
 
 
 def _piece(text: str, start: int, end: int, kind: str, rows: Sequence[_Row]) -> Piece:

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from graphkb.ingest.readers.docx_inline import Inline, is_on, is_placeholder, read_inline
 from graphkb.ingest.readers.docx_styles import Numbering, Styles
-from graphkb.ingest.readers.grid import Row, cell_text, grid_markdown
+from graphkb.ingest.readers.grid import cell_text, grid_markdown
 from graphkb.ingest.readers.office import (
     Element,
     OfficePackage,
@@ -20,6 +20,7 @@ from graphkb.ingest.readers.office import (
 )
 from graphkb.ingest.readers.office_graphics import graphic_markdown
 from graphkb.ingest.readers.office_pictures import Pictures
+from graphkb.text.table_head import Row
 
 _TRANSPARENT = frozenset({"w:ins", "w:moveTo", "w:sdt", "w:sdtContent", "w:customXml",
                           "w:smartTag"})  # fmt: skip

@@ -5,14 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from graphkb.text.table_rows import is_number
+from graphkb.text.table_head import LOOKED_AT, Row, column_names, find_head
 
-Row = Sequence[str | None]
-"""Cells of a row; None is a cell that the merged cell to its left covers."""
-
-_YEAR = re.compile(r"(?:19|20)\d\d")
 _CLOSED = re.compile(r"[。！？!?；;，,：:、.]$")
-_DEEPEST_HEADER = 3
 _MOST_TOLD = 5
 
 
@@ -30,22 +25,13 @@ def cell_text(lines: Iterable[str]) -> str:
     return text
 
 
-def is_value(cell: str) -> bool:
-    """True for numbers that name no column; years do.
-
-    >>> is_value("49"), is_value("2024"), is_value("Q1")
-    (True, False, False)
-    """
-    return is_number(cell) and not _YEAR.fullmatch(cell.strip())
-
-
 def grid_markdown(rows: Sequence[Row], names: Sequence[str] = (), n_header: int = 0) -> str:
     """The grid as one Markdown table with one header row, rows padded to the same width.
 
-    Two or three header rows become one, ``a / b``, where cells of the upper one are merged over
-    several named columns, or where the document says that ``n_header`` rows are header. Rows of
-    a single text over the whole width stand above the table as its title, or below it as
-    remarks. A cell over several columns stands in the first; one over several rows is expected
+    Two or three header rows become one, ``2024 Revenue``, where the upper one groups the columns
+    (:mod:`graphkb.text.table_head`), or where the document says that ``n_header`` rows are header.
+    Titles and units stand above the table, rows of one text merged over the whole width below it
+    as remarks. A cell over several columns stands in the first; one over several rows is expected
     in each. One column only becomes lines, not a table. With ``names`` these are the header and
     every row is data.
     """
@@ -62,19 +48,21 @@ def grid_lines(
         return []
     if len(grid[0]) == 1:
         return [(row[0] or "", place) for place, row in zip(places, grid, strict=True)]
-    first, last = (0, len(grid)) if names else _bounds(grid)
+    head = find_head(grid[: n_header + LOOKED_AT])
+    first, depth = (0, 0) if names else (head.titles, head.depth)
+    last = len(grid) if names else _end(grid, first + depth + 1)
     table = grid[first:last]
     if names:
-        depth, header = 0, [*names[: len(table[0])]]
+        header = [*names[: len(table[0])]]
     else:
-        told = min(n_header - len({row[0] for row in grid[:first]}), len(table) - 1, _MOST_TOLD)
-        depth = told if told > 1 else _header_depth(table)
-        header = [_joined(column) for column in zip(*map(_filled, table[:depth]), strict=True)]
-        if depth == 1:
-            header = [cell or "" for cell in table[0]]
+        told = min(
+            n_header - len({_title(row) for row in grid[:first]}), len(table) - 1, _MOST_TOLD
+        )
+        depth = told if told > 1 else depth
+        header = column_names(table[:depth]) if depth > 1 else [cell or "" for cell in table[0]]
     titles: dict[str, int | None] = {}
     for place, row in zip(places[:first], grid[:first], strict=True):
-        titles.setdefault(row[0] or "", place)
+        titles.setdefault(_title(row), place)
     lines: list[tuple[str, int | None]] = [
         (_line(header), places[first] if depth else None),
         ("|" + "---|" * len(header), None),
@@ -99,62 +87,19 @@ def _trimmed(rows: Sequence[Row]) -> tuple[list[int], list[list[str | None]]]:
     return [place for place, _ in kept], [(row + [""] * width)[:width] for _, row in kept]
 
 
-def _bounds(grid: list[list[str | None]]) -> tuple[int, int]:
-    """Where the table begins and ends: titles stand above it, remarks below."""
-    first, last = 0, len(grid)
-    while first < last - 2 and _is_title(grid[first], grid[first + 1 : first + 3]):
-        first += 1
-    while last - first > 2 and _is_merged(grid[last - 1]):
+def _end(grid: list[list[str | None]], least: int) -> int:
+    """Where the table ends, not before the row ``least``: remarks stand below it."""
+    last = len(grid)
+    while last > least and _is_merged(grid[last - 1]):
         last -= 1
-    return first, last
+    return last
+
+
+def _title(row: Row) -> str:
+    """What a row above the header says; what it counts in may stand at its right."""
+    return " ".join(cell for cell in row if cell)
 
 
 def _is_merged(row: Row) -> bool:
     """True for one text merged over the whole width."""
     return bool(row[0]) and all(cell is None for cell in row[1:])
-
-
-def _is_title(row: Row, below: Sequence[Row]) -> bool:
-    if not row[0] or any(row[1:]):
-        return False
-    return _is_merged(row) or (len(row) > 2 and sum(map(bool, below[0])) > 1)
-
-
-def _header_depth(grid: list[list[str | None]]) -> int:
-    depth = 1
-    while (
-        depth < min(_DEEPEST_HEADER, len(grid) - 1)
-        and None in grid[depth - 1]
-        and _names_columns(grid[depth - 1], grid[depth])
-    ):
-        depth += 1
-    return depth
-
-
-def _names_columns(upper: Row, lower: Row) -> bool:
-    """True where each merged cell above stands over different names and the rest adds nothing."""
-    at = 0
-    while at < len(upper):
-        end = at + 1
-        while end < len(upper) and upper[end] is None:
-            end += 1
-        below = [cell for cell in lower[at:end] if cell is not None]
-        if end - at > 1:
-            if not all(below) or len(set(below)) < 2 or any(map(is_value, below)):
-                return False
-        elif upper[at] and lower[at] and upper[at] != lower[at]:
-            return False
-        at = end
-    return True
-
-
-def _filled(row: Row) -> list[str]:
-    """The row with merged cells' text in every column they cover."""
-    filled: list[str] = []
-    for cell in row:
-        filled.append(cell if cell is not None else filled[-1] if filled else "")
-    return filled
-
-
-def _joined(cells: Iterable[str]) -> str:
-    return " / ".join(dict.fromkeys(cell for cell in cells if cell))

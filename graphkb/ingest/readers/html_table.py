@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from graphkb.ingest.readers.docx_inline import image_text
+from graphkb.ingest.readers.grid import grid_lines
+from graphkb.text.table_head import Row, is_value
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -80,22 +82,32 @@ def is_data_table(table: LexborNode) -> bool:
 
 
 def table_lines(table: LexborNode) -> list[str]:
-    """The caption, then header rows, separator and rows, all of the same width.
+    """The caption, then one header row, separator and rows, all of the same width.
 
-    The header is the rows of <thead> or of <th> cells only at the top, else the first row.
+    The header is the rows of <thead> or of <th> cells only at the top, else what looks like one.
     A cell over several rows is repeated in each, one over several columns stands in the first.
     """
     rows = _rows(table)
     grid = _grid([cells for _, cells in rows])
-    width = max(len(row) for row in grid)
     header = 1
-    while header < min(len(rows) - 1, 4) and rows[header][0]:
+    while header < min(len(rows) - 1, 4) and rows[header][0] and len(rows[header][1]) > 1:
         header += 1
-    lines = ["| " + " | ".join(row + [""] * (width - len(row))) + " |" for row in grid]
-    lines.insert(header, "|" + "---|" * width)
+    names: list[str] = []
+    if header == 1 and _is_only_header(rows, grid):
+        names = [cell or "" for cell in grid.pop(0)]
+    lines = [line for line, _ in grid_lines(grid, names, header)]
     caption = next((node for node in children(table) if node.tag == "caption"), None)
     title = _cell_text(caption) if caption is not None else ""
     return [title, "", *lines] if title else lines
+
+
+def _is_only_header(rows: list[tuple[bool, list[LexborNode]]], grid: list[Row]) -> bool:
+    """Whether one header cell over the whole width names the columns below it: two, or numbers;
+    over others it is a title."""
+    is_header, cells = rows[0]
+    if not is_header or len(cells) > 1 or len(grid) < 2:
+        return False
+    return len(grid[0]) == 2 or any(is_value(cell) for cell in grid[1] if cell)
 
 
 def _rows(table: LexborNode) -> list[tuple[bool, list[LexborNode]]]:
@@ -115,18 +127,18 @@ def _rows(table: LexborNode) -> list[tuple[bool, list[LexborNode]]]:
 _PARTS = frozenset({"thead", "tbody", "tfoot"})
 
 
-def _grid(rows: list[list[LexborNode]]) -> list[list[str]]:
-    grid: list[list[str]] = []
+def _grid(rows: list[list[LexborNode]]) -> list[Row]:
+    grid: list[Row] = []
     # Column to (text, rows it still reaches down).
-    hanging: dict[int, tuple[str, int]] = {}
+    hanging: dict[int, tuple[str | None, int]] = {}
     for cells in rows:
-        line: list[str] = []
+        line: list[str | None] = []
         for cell in cells:
             _fill(line, hanging)
             text = _cell_text(cell)
             down = min(_span(cell, "rowspan"), _LONGEST_SPAN)
             for offset in range(min(_span(cell, "colspan"), _WIDEST_SPAN)):
-                part = text if offset == 0 else ""
+                part = text if offset == 0 else None
                 if down > 1:
                     hanging[len(line)] = (part, down - 1)
                 line.append(part)
@@ -135,7 +147,7 @@ def _grid(rows: list[list[LexborNode]]) -> list[list[str]]:
     return grid
 
 
-def _fill(line: list[str], hanging: dict[int, tuple[str, int]]) -> None:
+def _fill(line: list[str | None], hanging: dict[int, tuple[str | None, int]]) -> None:
     while len(line) in hanging:
         column = len(line)
         text, left = hanging.pop(column)
@@ -175,7 +187,7 @@ def _cell_text(cell: LexborNode) -> str:
     lines = (" ".join(part.split(" ")).strip(f" {_CELL_END}") for part in
              "".join(_spaced(parts)).split("\n"))  # fmt: skip
     shown = (re.sub(rf" *{_CELL_END}[ {_CELL_END}]*", ", ", line) for line in lines if line)
-    return "; ".join(re.sub(r" {2,}", " ", line) for line in shown).replace("|", "\\|")
+    return "; ".join(re.sub(r" {2,}", " ", line) for line in shown)
 
 
 def _spaced(parts: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from graphkb.ingest.readers.docx_inline import image_text
-from graphkb.ingest.readers.grid import Row, cell_text, grid_markdown
+from graphkb.ingest.readers.grid import cell_text, grid_markdown
 from graphkb.ingest.readers.office import (
     Element,
     OfficePackage,
@@ -21,6 +21,7 @@ from graphkb.ingest.readers.office_graphics import drawing_text, graphic_markdow
 from graphkb.ingest.readers.office_pictures import Pictures
 from graphkb.ingest.readers.pptx_layout import Layout, Shape, reading_order
 from graphkb.text.language import HAN
+from graphkb.text.table_head import Row
 
 _TITLES = frozenset({"title", "ctrTitle"})
 _FURNITURE = frozenset({"dt", "sldNum", "hdr"})

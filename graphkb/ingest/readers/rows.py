@@ -40,22 +40,34 @@ def missing_text(keys: Iterable[str], fields: Fields, what: str) -> str:
     )
 
 
+def read_whole(source: SourceFile, fields: Fields) -> str:
+    """The note on a table without the text column that was read whole all the same."""
+    return (
+        f"{source.path}: no column {fields.text!r}: read whole, as one table; set "
+        "input.fields.text to the column that holds the text to make each row a document"
+    )
+
+
 def table_record(
     columns: Sequence[str],
     rows: Iterable[Sequence[str]],
     source: SourceFile,
     media_type: str,
     numbers: Sequence[int] | None = None,
+    titles: Sequence[str] = (),
 ) -> Record:
     """All rows as one document titled by the file's name: a Markdown table with that header.
 
     Where only the first column holds anything, its name and its cells are lines. ``numbers`` has
     the number of each row in the file, from 1; the metadata then says which row each line is.
+    ``titles`` stand above the table.
     """
     cells = [[" ".join(cell.split()) for cell in row] for row in rows]
     lines = grid_lines(cells, columns)
     if not any(any(row[1:]) for row in cells):
         lines = [(columns[0], None), *lines]
+    if titles:
+        lines = [*((title, None) for title in titles), ("", None), *lines]
     told = [numbers[at] if numbers and at is not None else 0 for _, at in lines]
     return Record(
         own_id=None,

@@ -9,10 +9,17 @@ from typing import NamedTuple
 
 from graphkb.errors import InputError
 from graphkb.ingest.decode import decode_bytes
-from graphkb.ingest.readers.grid import is_value
-from graphkb.ingest.readers.rows import find_key, missing_text, row_record, table_record
+from graphkb.ingest.readers.figures import is_of_figures
+from graphkb.ingest.readers.rows import (
+    find_key,
+    missing_text,
+    read_whole,
+    row_record,
+    table_record,
+)
 from graphkb.ingest.records import FileReading, Record, SourceFile
 from graphkb.settings_input import Input
+from graphkb.text.table_head import LOOKED_AT, column_names, find_head, is_value
 from graphkb.types import Refused
 
 
@@ -26,12 +33,15 @@ class _Row(NamedTuple):
 
 _DELIMITERS = ",\t;|"
 _NOTED_ROWS = 5
+# Lines of titles above a header, and the header.
+_MOST_ABOVE = 4
 
 
 def read_table(source: SourceFile, data: bytes, options: Input) -> FileReading:
     """One document a row, columns named by the first line; the delimiter is found out.
 
-    Without a text column the file is one document where ``input.tables`` is auto.
+    Without a text column the file is one document where ``input.tables`` is auto or it holds
+    figures; the latter is noted.
 
     Cells beyond the header are joined to the text where the text column is the last one, else
     kept in the metadata under ``extra``; either is noted with file and line.
@@ -45,9 +55,15 @@ def read_table(source: SourceFile, data: bytes, options: Input) -> FileReading:
     columns = _column_names(header.cells) if header else []
     text_column = find_key(columns, options.fields.text)
     media_type = "text/tab-separated-values" if delimiter == "\t" else "text/csv"
-    if text_column is None and options.tables == "auto" and header is not None:
-        record = _whole_table(header, columns, list(rows), source, media_type)
-        return FileReading((record,), (), tuple(notes))
+    if text_column is None and header is not None:
+        table = [header, *rows]
+        whole = options.tables == "auto"
+        if not whole and table[1:] and _is_of_figures(columns, table[1:], options):
+            whole = True
+            notes.append(read_whole(source, options.fields))
+        if whole:
+            record = _whole_table(table, source, media_type)
+            return FileReading((record,), (), tuple(notes))
     if text_column is None:
         raise InputError(missing_text(columns, options.fields, "column"))
     records: list[Record] = []
@@ -70,16 +86,24 @@ def read_table(source: SourceFile, data: bytes, options: Input) -> FileReading:
     return FileReading(tuple(records), tuple(refused), tuple(notes))
 
 
-def _whole_table(
-    first: _Row, columns: list[str], rows: list[_Row], source: SourceFile, media_type: str
-) -> Record:
+def _is_of_figures(columns: list[str], rows: list[_Row], options: Input) -> bool:
+    return is_of_figures(columns, [row.cells for row in rows], options.fields)
+
+
+def _whole_table(rows: list[_Row], source: SourceFile, media_type: str) -> Record:
     """The file as one table; a first row that holds numbers other than years is data."""
-    width = max(len(row.cells) for row in [first, *rows])
-    if any(map(is_value, first.cells)):
-        rows, columns = [first, *rows], []
-    columns = columns + [f"column {place}" for place in range(len(columns) + 1, width + 1)]
-    cells, numbers = [row.cells for row in rows], [row.number for row in rows]
-    return table_record(columns, cells, source, media_type, numbers)
+    width = max(len(row.cells) for row in rows)
+    top = [[cell.strip() for cell in row.cells] for row in rows[:LOOKED_AT]]
+    top = [row + [""] * (width - len(row)) for row in top]
+    head = find_head(top)
+    titles = [" ".join(filter(None, row)) for row in top[: head.titles]]
+    first, names = head.titles + head.depth, column_names(top[head.titles :][: head.depth])
+    if any(map(is_value, top[head.titles])):
+        first, names = head.titles, []
+    columns = _column_names(names)
+    columns += [f"column {place}" for place in range(len(columns) + 1, width + 1)]
+    cells, numbers = [row.cells for row in rows[first:]], [row.number for row in rows[first:]]
+    return table_record(columns, cells, source, media_type, numbers, titles)
 
 
 def _delimiter(lines: list[str], suffix: str) -> str:
@@ -91,8 +115,8 @@ def _delimiter(lines: list[str], suffix: str) -> str:
             widths = [len(row) for row in csv.reader(_ended(sample), delimiter=delimiter) if row]
         except csv.Error:
             continue
-        # The header decides: text after it may hold any number of commas.
-        width = widths[0] if widths else 0
+        # The header decides: text after it may hold any number of commas, a title above it none.
+        width = next((width for width in widths[:_MOST_ABOVE] if width > 1), 0)
         same = sum(w == width for w in widths) / len(widths) if widths else 0.0
         if width > 1 and (same, min(width, mode(widths))) > best_score:
             best, best_score = delimiter, (same, min(width, mode(widths)))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graphkb.ingest.readers.grid import Row, cell_text, grid_lines
+from graphkb.ingest.readers.grid import cell_text, grid_lines
 from graphkb.ingest.readers.xlsx_cells import Cells
+from graphkb.text.table_head import Row
 from graphkb.text.table_rows import is_number
 
 _TALLEST_MERGE = 5_000
