@@ -100,7 +100,7 @@ def lay_side_by_side(source: Path, output: Path, copies: int) -> None:
         frames["search_texts"],
     )
     arrays |= row_arrays(*(frames[name] for name in ROW_TABLES))
-    graph = write_arrays(output, "large", arrays | build_vocabulary(frames["search_texts"]))
+    graph = write_arrays(output, arrays | build_vocabulary(frames["search_texts"]))
     counts = {**manifest.counts, **{name: frame.height for name, frame in frames.items()}}
     write_manifest(output, replace(manifest, tables=made.tables, counts=counts, graph=graph))
 

@@ -93,6 +93,10 @@ def init(root: Path, sample: bool, force: bool) -> None:
 )  # fmt: skip
 @click.option("--rebuild", is_flag=True, help="Start from nothing instead of what changed.")
 @click.option(
+    "--allow-empty", is_flag=True,
+    help="Empty the knowledge base where the input folder has no readable document any more.",
+)  # fmt: skip
+@click.option(
     "--budget-usd", type=click.FloatRange(0), metavar="USD",
     help="Most this run may cost; then it stops and goes on in the next one. "
     "Default: llm.budget_usd.",
@@ -112,6 +116,7 @@ def index(
     verbose: bool,
     embed: str | None,
     rebuild: bool,
+    allow_empty: bool,
     budget_usd: float | None,
     budget_tokens: int | None,
     dry_run: bool,
@@ -125,7 +130,9 @@ def index(
     still being made.
 
     A file that cannot be read is listed by name and reason and the rest go on, with exit code
-    0; when nothing at all can be read the exit code is 1.
+    0; when nothing at all can be read the exit code is 1. Where documents are indexed and the
+    input folder has none any more (a share is not mounted, a wrong pattern), nothing is changed
+    and the exit code is 2.
 
     \b
       graphkb index --root my-kb
@@ -143,7 +150,7 @@ def index(
     if prompts and not dry_run:
         raise click.UsageError("--prompts goes with --dry-run")
     if dry_run:
-        return preview(root, overrides, verbose, prompts, rebuild, as_json)
+        return preview(root, overrides, verbose, prompts, rebuild, allow_empty, as_json)
     with terminal.opened(root, overrides, verbose) as project, shown_progress() as progress:
         commits: list[int] = []
 
@@ -153,7 +160,11 @@ def index(
             progress.note(f"{what}: version {result.version}, {counts_line(result.counts)}")
 
         result = project.index(
-            progress, rebuild=rebuild, on_plan=progress.note, on_commit=on_commit
+            progress,
+            rebuild=rebuild,
+            allow_empty=allow_empty,
+            on_plan=progress.note,
+            on_commit=on_commit,
         )
     for warning in notice_lines(result.warnings, verbose):
         terminal.warn(warning)

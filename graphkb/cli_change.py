@@ -18,13 +18,14 @@ def preview(
     verbose: bool,
     prompts: bool,
     rebuild: bool,
+    allow_empty: bool,
     as_json: bool,
 ) -> int:
     """``graphkb index --dry-run``."""
     from graphkb.view.summary import preview_lines, prompt_lines
 
     with terminal.opened(root, overrides, verbose) as project, shown_progress() as progress:
-        found = project.preview(progress, rebuild=rebuild)
+        found = project.preview(progress, rebuild=rebuild, allow_empty=allow_empty)
     if as_json:
         terminal.print_json(found.to_dict())
         return 0

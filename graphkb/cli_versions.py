@@ -71,8 +71,9 @@ def diff(
 ) -> None:
     """What changed from A to B (default: the newest version).
 
-    A and B are snapshot names or numbers of kept versions. Documents, text units, entities,
-    relationships and communities, as counts and the first 20 of each; --json lists all.
+    A and B are snapshot names or numbers of kept versions. Documents (renamed files as such), text
+    units, entities, relationships and communities, as counts and the first 20 of each; --json
+    lists all.
     """
     from graphkb.view.upkeep import difference_lines
 

@@ -29,6 +29,17 @@ class InputError(GraphkbError):
     """Nothing readable in the input folder, or one document that cannot be read."""
 
 
+class InputSettingsError(InputError, SettingsError):
+    """``input.folder`` names no folder."""
+
+
+class EmptiedInputError(InputError):
+    """The input folder holds none of the documents any more that the knowledge base has; nothing
+    was changed."""
+
+    exit_code = 2
+
+
 class NotIndexedError(GraphkbError):
     """The project has no committed knowledge base yet, or not the part that is asked for."""
 

@@ -10,7 +10,7 @@ the lexical and graph legs searchable, the second adds the vectors.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +36,7 @@ from graphkb.stages.graph import (
     find_communities,
     graph_is_damaged,
     mine_terms,
+    tokenize_ahead,
     tokenize_units,
 )
 from graphkb.stages.imported import depends_on_imported
@@ -55,9 +56,10 @@ from graphkb.stages.vectors import EMBED, embed_units, prune_vectors
 from graphkb.store.lance import Store
 from graphkb.store.lock import write_lock
 from graphkb.store.manifest import Manifest, read_manifest, write_manifest
-from graphkb.store.parquet import parquet_wanted, write_parquet
+from graphkb.store.parquet import ParquetAhead, parquet_wanted, write_parquet
 from graphkb.store.versions import (
     drop_unneeded,
+    last_documents,
     last_number,
     manifest_files,
     new_folder,
@@ -89,6 +91,7 @@ def plan(settings: Settings) -> list[Stage]:
             ("sources", "documents"),
             ("input",),
             read_documents,
+            revision=2,
         ),
         Stage(
             "cut_documents",
@@ -96,6 +99,7 @@ def plan(settings: Settings) -> list[Stage]:
             ("text_units", "situations"),
             ("chunks",),
             cut_documents,
+            revision=2,
             also=situating_depends_on,
             unfinished=situating_is_unfinished,
         ),
@@ -119,7 +123,7 @@ def plan(settings: Settings) -> list[Stage]:
             ),
             ("extract", "text"),
             extract_evidence,
-            revision=2,
+            revision=3,
             also=extraction_depends_on,
             unfinished=extraction_is_unfinished,
         ),
@@ -172,6 +176,7 @@ def plan(settings: Settings) -> list[Stage]:
             tokenize_units,
             revision=3,
             also=lambda work: ("stemming",) if work.settings.text.stemming else (),
+            ahead=tokenize_ahead,
         ),
         Stage(
             "write_questions",
@@ -199,6 +204,7 @@ def plan(settings: Settings) -> list[Stage]:
             build_graph,
             revision=4,
             unfinished=graph_is_damaged,
+            ahead=lambda work: (),
         ),
     ]
 
@@ -209,6 +215,7 @@ def run_index(
     *,
     progress: Progress = no_progress,
     rebuild: bool = False,
+    allow_empty: bool = False,
     removals: Callable[[Store], pl.DataFrame] | None = None,
     decisions: Callable[[Store], pl.DataFrame] | None = None,
     on_plan: Callable[[str], None] = lambda line: None,
@@ -222,8 +229,9 @@ def run_index(
     table of documents that are left out though their files are there, ``decisions`` that of what
     the user says about entities, while no other writer can change them; what they raise comes
     before anything is done. ``on_plan`` is told, before anything is done, when changed settings
-    make stages run again. Raises InputError when there is nothing to index, LockedError when
-    another run is active, StoreError when the output cannot be written.
+    make stages run again. Raises InputError when there is nothing to index, EmptiedInputError when
+    the input folder has none of the last version's documents any more and without ``allow_empty``,
+    LockedError when another run is active, StoreError when the output cannot be written.
     """
     output = _output_folder(root)
     with ExitStack() as stack:
@@ -244,9 +252,12 @@ def run_index(
         if last:
             work.graph, work.embedding = last.graph, last.embedding
             work.remember(last.notes)
+        work.version, work.held = last_documents(output)
+        work.allow_empty = allow_empty
         run = _Run(work, last, output, on_commit)
+        stack.callback(run.parquet.close)
         stages = plan(settings)
-        line = settings_line(last, settings, due_stages(last, stages, work))
+        line = settings_line(last, settings, due_stages(last, stages, work)) if last else ""
         if line:
             on_plan(line)
         for name, table in said.items():
@@ -280,22 +291,50 @@ class _Run:
         self.seconds: dict[str, float] = {}
         self.fingerprints: dict[str, str] = {}
         self.version = last.version if last else last_number(output)
+        self.parquet = ParquetAhead(output)
 
     def walk(self, stages: Iterable[Stage]) -> None:
+        """Run the stages that are due, in their order but for those that run beside another."""
+        left = list(stages)
+        while left:
+            stage = left.pop(0)
+            self.work.beside = self._beside(stage, left)
+            self._run(stage)
+
+    def _run(self, stage: Stage) -> None:
         work = self.work
-        for stage in stages:
-            fingerprint = stage.fingerprint(work)
-            self.fingerprints[stage.name] = fingerprint
-            known = self.last is not None and self.last.fingerprints.get(stage.name) == fingerprint
-            if not known:
-                work.fresh.add(stage.name)
-            # Files are looked at in every run; everything else only when something changed.
-            moved = "files" in stage.reads or work.changed.intersection(stage.reads)
-            if known and not moved and not stage.unfinished(work):
+        fingerprint = stage.fingerprint(work)
+        self.fingerprints[stage.name] = fingerprint
+        known = self.last is not None and self.last.fingerprints.get(stage.name) == fingerprint
+        if not known:
+            work.fresh.add(stage.name)
+        # Files are looked at in every run; everything else only when something changed.
+        moved = "files" in stage.reads or work.changed.intersection(stage.reads)
+        if known and not moved and not stage.unfinished(work):
+            return
+        started, others = time.perf_counter(), sum(self.seconds.values())
+        work.save(stage.run(work))
+        beside = sum(self.seconds.values()) - others
+        self.seconds[stage.name] = time.perf_counter() - started - beside
+
+    def _beside(self, awaited: Stage, left: list[Stage]) -> Iterator[None]:
+        """Run, while a stage awaits a model's replies, those after it that need neither what it
+        writes nor what is written between, and make Parquet files of tables that are whole."""
+        open_ = set(awaited.writes)
+        for stage in list(left):
+            if stage.ahead is None or open_.intersection(stage.reads):
+                open_.update(stage.writes)
                 continue
-            started = time.perf_counter()
-            work.save(stage.run(work))
-            self.seconds[stage.name] = time.perf_counter() - started
+            yield from stage.ahead(self.work)
+            left.remove(stage)
+            shown, self.work.progress = self.work.progress, no_progress
+            try:
+                self._run(stage)
+            finally:
+                self.work.progress = shown
+            yield
+        if parquet_wanted(self.work.settings.parquet, self.work.table("text_units").height):
+            self.parquet.make(self.work.changed, open_, self.work.table)
 
     def embed(self, stages: list[Stage]) -> bool:
         """Make the missing vectors; True when any were made."""
@@ -384,7 +423,7 @@ class _Run:
     def _write_parquet(self, n_units: int) -> None:
         """Bring the Parquet files up to date; those of a run killed before this are caught up."""
         if parquet_wanted(self.work.settings.parquet, n_units):
-            write_parquet(self.work.store, self.output, self.work.table)
+            write_parquet(self.work.store, self.output, self.work.table, self.parquet)
 
 
 def _warnings(work: Work) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from graphkb.stages.extraction import units_unfinished
 from graphkb.stages.vectors import passages_to_embed
 from graphkb.store.lance import Store
 from graphkb.store.manifest import read_manifest
+from graphkb.store.versions import last_documents
 from graphkb.tables import TABLES
 from graphkb.types import Progress, Refused, no_progress
 from graphkb.work import Work, settings_line
@@ -59,13 +60,18 @@ class Preview:
 
 
 def preview_index(
-    root: Path, settings: Settings, progress: Progress = no_progress, *, rebuild: bool = False
+    root: Path,
+    settings: Settings,
+    progress: Progress = no_progress,
+    *,
+    rebuild: bool = False,
+    allow_empty: bool = False,
 ) -> Preview:
     """Read the input folder and compare it with the last version; nothing is asked, and nothing
     written but, in the cache, what was read of files that take long.
 
     With ``rebuild`` what :func:`~graphkb.pipeline.run_index` would do from nothing. Raises
-    InputError when there is nothing to index.
+    InputError when there is nothing to index, EmptiedInputError where the run would.
     """
     from graphkb.ingest.chunk import cut_documents
     from graphkb.text.tokens import count_tokens
@@ -74,7 +80,8 @@ def preview_index(
     last = None if rebuild else read_manifest(output)
     store = Store(output, last.tables, last.folder) if last else Store(output, {})
     work = Work(root, settings, store, progress, read_dictionary(root, settings))
-    work.keeps_readings = True
+    work.keeps_readings, work.allow_empty = True, allow_empty
+    work.version, work.held = last_documents(output)
     stages = plan(settings)
     if last:
         work.embedding = last.embedding

@@ -12,10 +12,12 @@ from typing import Protocol
 import click
 
 from graphkb.llm.in_flight import IN_FLIGHT, Waiting
+from graphkb.pace import Pace, duration, rate
 
 _SECONDS_BETWEEN_LINES = 30.0
 # How often in that time it is looked whether anything was said.
 _LOOKS = 10
+_SECONDS_LOOKED_BACK = 300.0
 # A call that takes no longer is not named beside its bar.
 _SECONDS_UNSAID = 3.0
 
@@ -94,17 +96,17 @@ def _so_far(what: str, seconds: float) -> str:
     """The step of the call that waits the longest (else ``what``), and for how long."""
     waiting = IN_FLIGHT.oldest()
     asked = f"; {_asked(waiting)}" if waiting else ""
-    return f"{waiting.step if waiting else what}: {_duration(seconds)} so far{asked}"
+    return f"{waiting.step if waiting else what}: {duration(seconds)} so far{asked}"
 
 
 class ProgressLines:
-    """A line at a stage's start and end, and every half minute in between, also while nothing
-    is done: then with what the model is asked."""
+    """A line at a stage's start and end, and every half minute in between, with the time that is
+    left, also while nothing is done: then with what the model is asked."""
 
     def __init__(self) -> None:
         self._stage = self._ended = ""
-        self._done = self._total = self._lines = 0
-        self._started = self._said = 0.0
+        self._lines = 0
+        self._pace, self._said = Pace("", 0.0), 0.0
         self._over = threading.Event()
         self._watch: threading.Thread | None = None
 
@@ -114,15 +116,17 @@ class ProgressLines:
         now = time.monotonic()
         if stage != self._stage:
             self.close()
-            self._stage, self._started, self._said = stage, now, now
+            self._stage, self._pace, self._said = stage, Pace(stage, now), now
             self.note(f"{stage} …")
             self._start_watch()
-        self._done, self._total = done, total
+        pace = self._pace
+        pace.reach(done, total, now)
         if total and done >= total:
             self.close()
         elif now - self._said > _SECONDS_BETWEEN_LINES:
             self._said = now
-            self.note(f"{stage}: {_count(done, total)} ({_rate(done, now - self._started)})")
+            speed = rate(done, now - pace.started)
+            self.note(f"{stage}: {pace.count} ({speed}){pace.left(now)}")
 
     def note(self, text: str) -> None:
         self._lines += 1
@@ -144,10 +148,11 @@ class ProgressLines:
 
     def still(self) -> None:
         """A line that says how long the running stage takes, and what the model is asked."""
-        stage, seconds = self._stage, time.monotonic() - self._started
-        count = f"{_count(self._done, self._total)}, " if self._total else ""
+        pace, now = self._pace, time.monotonic()
+        count = f"{pace.count}, " if pace.total else ""
         asked = f"; {_asked(waiting)}" if (waiting := IN_FLIGHT.oldest()) else ""
-        self.note(f"{stage}: {count}{_duration(seconds)} so far{asked}")
+        so_far = f"{duration(now - pace.started)} so far{pace.left(now)}"
+        self.note(f"{self._stage}: {count}{so_far}{asked}")
 
     def end(self) -> None:
         """Nothing is shown from now on."""
@@ -156,37 +161,18 @@ class ProgressLines:
     def close(self) -> None:
         """The end line of the running stage."""
         if self._stage:
-            seconds = time.monotonic() - self._started
-            work = f"{_count(self._done, self._total)} in " if self._done else ""
-            rate = f" ({_rate(self._done, seconds)})" if self._done else ""
-            self.note(f"{self._stage}: {work}{seconds:.1f} s{rate}")
+            pace = self._pace
+            seconds = time.monotonic() - pace.started
+            work = f"{pace.count} in " if pace.done else ""
+            speed = f" ({rate(pace.done, seconds)})" if pace.done else ""
+            self.note(f"{self._stage}: {work}{seconds:.1f} s{speed}")
             self._ended, self._stage = self._stage, ""
-
-
-def _count(done: int, total: int) -> str:
-    return f"{done}/{total}" if total and done < total else str(done)
-
-
-def _duration(seconds: float) -> str:
-    """
-    >>> _duration(42.4), _duration(131), _duration(7261)
-    ('42 s', '2 min 11 s', '2 h 1 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _asked(waiting: Waiting) -> str:
     """What the model is asked, and for how long."""
     others = f" and {waiting.n - 1} more" if waiting.n > 1 else ""
-    return f"the model has been on “{waiting.about}”{others} for {_duration(waiting.seconds)}"
-
-
-def _rate(done: int, seconds: float) -> str:
-    return f"{done / seconds:.0f}/s" if seconds > 0 else "-/s"
+    return f"the model has been on “{waiting.about}”{others} for {duration(waiting.seconds)}"
 
 
 @contextlib.contextmanager
@@ -215,7 +201,7 @@ def _bars() -> Iterator[ProgressDisplay]:
             waiting = IN_FLIGHT.oldest()
             if task.finished or waiting is None or waiting.seconds < _SECONDS_UNSAID:
                 return Text("")
-            return Text(f"{_duration(waiting.seconds)}: {waiting.about}", style="dim")
+            return Text(f"{duration(waiting.seconds)}: {waiting.about}", style="dim")
 
     bars = Progress(
         TextColumn("{task.description}"),
@@ -225,11 +211,13 @@ def _bars() -> Iterator[ProgressDisplay]:
         TimeRemainingColumn(),
         AskedColumn(table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
         console=Console(stderr=True),
+        # A call may take a minute; by default rich looks half a minute back.
+        speed_estimate_period=_SECONDS_LOOKED_BACK,
     )
 
     class Bars:
         def __init__(self) -> None:
-            self._tasks: dict[str, tuple[TaskID, float]] = {}
+            self._tasks: dict[str, tuple[TaskID, Pace]] = {}
             self._last = ""
 
         def __call__(self, stage: str, done: int, total: int) -> None:
@@ -238,10 +226,12 @@ def _bars() -> Iterator[ProgressDisplay]:
                 self._last = stage
             if stage not in self._tasks:
                 task = bars.add_task(stage, total=None, work="")
-                self._tasks[stage] = task, time.monotonic()
-            task, started = self._tasks[stage]
+                self._tasks[stage] = task, Pace(stage, time.monotonic())
+            (task, pace), now = self._tasks[stage], time.monotonic()
+            pace.reach(done, total, now)
             count = f"{done}/{total}" if total else str(done)
-            work = f"{count}  {_rate(done, time.monotonic() - started)}" if done or total else ""
+            speed = rate(done, now - pace.started)
+            work = f"{count}{pace.unit}  {speed}" if done or total else ""
             bars.update(task, completed=done, total=total or None, work=work)
 
         def finish(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphkb.arguments import as_number, as_text, as_texts, wrong_type
-from graphkb.errors import NotIndexedError, StoreError, UsageError
+from graphkb.errors import NotIndexedError, UsageError
 from graphkb.forked import begin_threads, check_not_forked
 from graphkb.scaffold import init_project as init_project
 from graphkb.settings import Settings
@@ -134,12 +134,15 @@ class Project:
         *,
         embed: str | None = None,
         rebuild: bool = False,
+        allow_empty: bool = False,
         on_plan: Callable[[str], None] = lambda line: None,
         on_commit: Callable[[IndexResult], None] = lambda result: None,
     ) -> IndexResult:
         """Bring the knowledge base up to date with the input folder; resumes where it stopped.
 
         ``embed`` (later, now, off) overrides ``embed.when``; ``rebuild`` starts from nothing.
+        Where the input folder has no readable document any more this raises EmptiedInputError and
+        changes nothing, but with ``allow_empty`` it empties the knowledge base.
         ``on_plan`` is told first when changed settings make stages run again.
         ``on_commit`` is called after each commit: the first makes the lexical and graph legs
         searchable, the second adds the vectors.
@@ -159,17 +162,23 @@ class Project:
             settings,
             progress=progress,
             rebuild=rebuild,
+            allow_empty=allow_empty,
             on_plan=on_plan,
             on_commit=on_commit,
         )
 
-    def preview(self, progress: Progress = no_progress, *, rebuild: bool = False) -> Preview:
-        """What :meth:`index` would do now and what it costs; nothing is written or asked."""
+    def preview(
+        self, progress: Progress = no_progress, *, rebuild: bool = False, allow_empty: bool = False
+    ) -> Preview:
+        """What :meth:`index` would do now and what it costs; nothing is written or asked. Raises
+        what it would raise."""
         from graphkb.preview import preview_index
 
         self._must_be_newest("preview")
         begin_threads()
-        return preview_index(self.root, self.settings, progress, rebuild=rebuild)
+        return preview_index(
+            self.root, self.settings, progress, rebuild=rebuild, allow_empty=allow_empty
+        )
 
     def remove(
         self,
@@ -245,14 +254,9 @@ class Project:
         return self._with_dictionary(remove_terms(self.root, self.settings, given))
 
     def _with_dictionary(self, change: TermsChange) -> TermsChange:
-        """Where the words stand now is where the next run of this project looks for them."""
-        dictionary: str | list[str] = self.settings.text.dictionary
-        if change.file.name == FILE_NAME:
-            dictionary = list(change.words)
-        elif not isinstance(dictionary, str) or not dictionary:
-            dictionary = os.path.relpath(change.file, self.root)
-        text = self.settings.text.model_copy(update={"dictionary": dictionary})
-        self.settings = self.settings.model_copy(update={"text": text})
+        from graphkb.terms import with_dictionary
+
+        self.settings = with_dictionary(self.root, self.settings, change)
         return change
 
     def merge_entities(
@@ -323,21 +327,11 @@ class Project:
     def _current(self) -> Snapshot:
         """The snapshot of the last committed version, kept while that version is current."""
         from graphkb.search.snapshot import Snapshot
-        from graphkb.store.versions import manifest_files
+        from graphkb.store.versions import readable
 
         check_not_forked()
-        output, manifest = self._version()
-        if manifest is None:
-            if manifest_files(output):
-                raise StoreError(f"{output / 'manifest.json'}: is missing; run graphkb doctor")
-            raise NotIndexedError(
-                f"{self.root}: nothing is indexed yet; run: graphkb index --root {self.root}"
-            )
-        if lost := manifest.notes.get("lost"):
-            raise NotIndexedError(
-                f"{self.root}: {', '.join(lost)} must be made again after a repair; "
-                f"run: graphkb index --root {self.root}"
-            )
+        output, last = self._version()
+        manifest = readable(self.root, output, last)
         known = self._snapshot
         if known is None or known.manifest != manifest:
             self._snapshot = known = Snapshot(self.root, manifest, self.settings, output)
@@ -471,6 +465,7 @@ class Project:
         """Ranked text units, best first; with ``where`` the best of those that match a filter
         (see :meth:`where`). Raises UsageError for a blank question, an unknown method, a wrong
         filter or a ``top_k`` outside 1–1000; NotIndexedError before the first index run."""
+        from graphkb.query.absent_files import absent_files
         from graphkb.query.route import clean_question
         from graphkb.search.hybrid import search
         from graphkb.search.join import search_widely
@@ -481,8 +476,10 @@ class Project:
         by_model = bool(options.multi_query or options.hyde or options.translate)
         if method == "hybrid" and (by_model or options.decompose or options.other_names):
             model = self._model() if by_model else None
-            return search_widely(snapshot, model, question, wanted, self._reranking())
-        return search(snapshot, question, wanted, method, self._reranking())
+            hits = search_widely(snapshot, model, question, wanted, self._reranking())
+        else:
+            hits = search(snapshot, question, wanted, method, self._reranking())
+        return absent_files(snapshot, question, hits)
 
     def _reranking(self) -> Reranking:
         """How :meth:`search` reranks: with the model where that does it."""
@@ -563,11 +560,16 @@ class Project:
 
     def stream(self, question: str, method: str = "auto", **options: Any) -> AnswerStream:
         """The answer as it comes: iterate over pieces of text; ``answer`` is :meth:`query`'s,
-        as are the ``options``."""
+        as are the ``options``. Iterating raises UsageError where the version that is read was let
+        go of since."""
         from graphkb.query.answer import stream_answer
+        from graphkb.query.stream import while_kept
+        from graphkb.store.versions import check_still_kept
 
         snapshot = self._with_text(options.pop("where", None))
-        return stream_answer(snapshot, self._ask(question, **options), method)
+        stream = stream_answer(snapshot, self._ask(question, **options), method)
+        version = snapshot.output, snapshot.manifest
+        return while_kept(stream, lambda: check_still_kept(self.output, *version))
 
     def astream(self, question: str, method: str = "auto", **options: Any) -> AsyncAnswerStream:
         """:meth:`stream` for ``async for``, without blocking the running event loop."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -23,8 +24,8 @@ def load_settings(root: Path, overrides: list[str] | None = None) -> Settings:
     """Settings of the project at ``root``: defaults, settings.yaml, environment, ``overrides``.
 
     Later ones win. Environment variables are ``GRAPHKB_<SECTION>_<KEY>``; overrides are
-    ``section.key=value`` with YAML values. ``${NAME}`` in a value is replaced by the
-    environment or by ``.env`` beside settings.yaml; a key whose variable is not set is a
+    ``section.key=value`` with YAML values. ``${NAME}`` in a value, wherever it stands, is replaced
+    by the environment or by ``.env`` beside settings.yaml; a key whose variable is not set is a
     :class:`MissingKey`.
 
     Raises SettingsError naming file, key and value; a missing settings.yaml means defaults.
@@ -37,25 +38,27 @@ def load_settings(root: Path, overrides: list[str] | None = None) -> Settings:
         said = "; ".join(f"unknown key {name!r}{_nearest((name,))}" for name in unknown)
         raise SettingsError(f"{path.name}: {said}")
     variables = {**_read_env_file(root / ".env"), **os.environ}
-    data = _Expansion(path, variables).of(data)
+    expand = _Expansion(path.with_name(".env"), variables)
+    data = expand.of(data, f"{path}: ")
     where = path.name
     for name, value in sorted(variables.items()):
         if name.startswith(ENVIRONMENT_PREFIX):
             keys = _keys_of_variable(name)
             if keys:
-                read = _yaml_value(value.strip())
-                _assign(data, keys, FromVariable(read, name) if isinstance(read, str) else read)
+                read = expand.of(_yaml_value(value.strip()), f"{name}: ", ".".join(keys))
+                _assign(data, keys, FromVariable(read, name) if type(read) is str else read)
                 where = "settings.yaml, GRAPHKB_ variables or --set"
     for override in overrides or []:
         key, separator, value = override.partition("=")
         if not separator or not key.strip():
             raise SettingsError(f"--set {override!r}: write section.key=value")
-        _assign(data, key.strip().split("."), _yaml_value(value))
+        key = key.strip()
+        _assign(data, key.split("."), expand.of(_yaml_value(value), "--set ", key))
         where = "settings.yaml, GRAPHKB_ variables or --set"
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
-        raise SettingsError(_explain(error, where)) from None
+        raise SettingsError(_explain(error, where, expand.hidden)) from None
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
@@ -113,31 +116,46 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class _Expansion:
-    """Values of settings.yaml with their ``${NAME}`` replaced."""
+    """Values with their ``${NAME}`` replaced."""
 
-    def __init__(self, path: Path, variables: dict[str, str]) -> None:
-        self.path, self.variables = path, variables
+    def __init__(self, env_file: Path, variables: dict[str, str]) -> None:
+        self._env_file, self._variables = env_file, variables
+        self._used: set[str] = set()
 
-    def of(self, value: Any, key: str = "") -> Any:
-        """Raises SettingsError for a variable that is not set, but for that of an API key."""
+    def of(self, value: Any, place: str, key: str = "") -> Any:
+        """Raises SettingsError for a variable that is not set, but for that of an API key;
+        ``place`` and ``key`` say where the value stands."""
         if isinstance(value, dict):
-            return {name: self.of(item, f"{key}.{name}".strip(".")) for name, item in value.items()}
+            return {
+                name: self.of(item, place, f"{key}.{name}".strip("."))
+                for name, item in value.items()
+            }
         if isinstance(value, list):
-            return [self.of(item, key) for item in value]
+            return [self.of(item, place, key) for item in value]
         if not isinstance(value, str):
             return value
-        missing = [name for name in _VARIABLE.findall(value) if name not in self.variables]
+        names = _VARIABLE.findall(value)
+        missing = [name for name in names if name not in self._variables]
         if missing:
             problem = (
-                f"{self.path}: {key}: environment variable {missing[0]} is not set; "
-                f"set it or write {missing[0]}=… into {self.path.with_name('.env')}"
+                f"{place}{key}: environment variable {missing[0]} is not set; "
+                f"set it or write {missing[0]}=… into {self._env_file}"
             )
             if key.endswith(".api_key"):
                 return MissingKey(problem)
             raise SettingsError(problem)
-        expanded = _VARIABLE.sub(lambda found: self.variables[found.group(1)].strip(), value)
+        self._used.update(names)
+        expanded = _VARIABLE.sub(lambda found: self._variables[found.group(1)].strip(), value)
         whole = _VARIABLE.fullmatch(value.strip())
         return FromVariable(expanded.strip(), whole.group(1)) if whole else expanded
+
+    def hidden(self, text: str) -> str:
+        """The text with what came from variables as it was written: it may be secret."""
+        values = {self._variables[name].strip(): name for name in self._used}
+        for value in sorted(values, key=len, reverse=True):
+            if value:
+                text = text.replace(value, f"${{{values[value]}}}")
+        return text
 
 
 def _keys_of_variable(name: str) -> list[str]:
@@ -178,20 +196,23 @@ def _assign(data: dict[str, Any], keys: list[str], value: Any) -> None:
     node[keys[-1]] = value
 
 
-def _explain(error: ValidationError, where: str) -> str:
-    """All problems in one line, each with key, value seen and what is accepted."""
+def _explain(error: ValidationError, where: str, hidden: Callable[[str], str]) -> str:
+    """All problems in one line, each with key, value seen (``hidden`` where it is secret) and what
+    is accepted."""
     problems = []
     for item in error.errors():
         key = ".".join(str(part) for part in item["loc"])
         if item["type"] == "extra_forbidden":
             problems.append(f"unknown key {key!r}{_nearest(item['loc'])}")
         elif item["type"] == "value_error":
-            problems.append(f"{key}: {item['ctx']['error']}")
+            problems.append(f"{key}: {hidden(str(item['ctx']['error']))}")
         elif key.endswith("api_key"):
             problems.append(f"{key}: {item['msg']}; put it in quotes")
         else:
             hint = _provider_hint(item["loc"], item["input"])
-            problems.append(f"{key}: {item['msg']}, found {item['input']!r}{hint}")
+            seen = item["input"]
+            found = repr(hidden(seen)) if isinstance(seen, str) else hidden(repr(seen))
+            problems.append(f"{key}: {item['msg']}, found {found}{hint}")
     return f"{where}: " + "; ".join(problems)
 
 

@@ -112,8 +112,8 @@ class Input(Section):
     )
     tables: Literal["rows", "auto"] = Field(
         "rows",
-        description="csv, tsv and json without the text column: rows refuses them; auto reads the "
-        "whole file as one document, a table",
+        description="csv, tsv and json without the text column: rows refuses them, but reads csv "
+        "and tsv of figures (price lists) as one document, a table; auto does so with all",
     )
     fields: Fields = Field(Fields(), description="names of columns in csv, tsv, json and jsonl")
     pdf: Pdf = Field(Pdf(), description="how PDF files are read")

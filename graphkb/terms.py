@@ -6,6 +6,7 @@ word a line. They are read by the next index run.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,6 +165,17 @@ def remove_terms(root: Path, settings: Settings, words: Sequence[str]) -> TermsC
             kept_lines = [line for line, word in there if not word or _key(word) not in gone]
             _write(file, "".join(kept_lines))
     return TermsChange(removed, missing, file or root / FILE_NAME, left)
+
+
+def with_dictionary(root: Path, settings: Settings, change: TermsChange) -> Settings:
+    """The settings after a change: where the words stand now is where the next run looks."""
+    dictionary: str | list[str] = settings.text.dictionary
+    if change.file.name == FILE_NAME:
+        dictionary = list(change.words)
+    elif not isinstance(dictionary, str) or not dictionary:
+        dictionary = os.path.relpath(change.file, root)
+    text = settings.text.model_copy(update={"dictionary": dictionary})
+    return settings.model_copy(update={"text": text})
 
 
 def _key(word: str) -> str:

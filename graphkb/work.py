@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,7 +32,10 @@ T = TypeVar("T")
 
 @dataclass
 class Work:
-    """What stages see while a run is under way: settings, tables, and a place for remarks."""
+    """What stages see while a run is under way: settings, tables, and a place for remarks.
+
+    ``beside`` is what can be done of later stages, in steps, while one awaits a model's replies.
+    """
 
     root: Path
     settings: Settings
@@ -46,6 +49,9 @@ class Work:
     refused: list[Refused] = field(default_factory=list)
     refused_before: list[Refused] = field(default_factory=list)
     keeps_readings: bool = False
+    version: int = 0
+    held: int = 0
+    allow_empty: bool = False
     unread_before: set[tuple[str, str]] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
     unread: list[tuple[str, str]] = field(default_factory=list)
@@ -58,6 +64,7 @@ class Work:
     incomplete: list[str] = field(default_factory=list)
     tokens: dict[str, str] = field(default_factory=dict)
     communities: tuple[tuple[pl.DataFrame, ...], dict[str, pl.DataFrame]] | None = None
+    beside: Iterator[None] = field(default_factory=lambda: iter(()))
 
     def remember(self, notes: Mapping[str, Any]) -> None:
         """What the last run said of files that it did not read, from its manifest's notes."""
@@ -108,6 +115,7 @@ class Work:
             later = self.model is not None
             if self.store.write(name, frame, old=old, later=later, conformed=True):
                 self.changed.add(name)
+                self.store.index_later(name, self.settings.text.stemming)
             self.loaded[name] = frame
         self.store.write_behind()
 
@@ -127,6 +135,8 @@ class Stage:
 
     ``also`` gives more that its result depends on, such as the model and the prompts of a stage
     that asks one. ``unfinished`` is true when the last run left work that can be done now.
+    ``ahead`` is for a stage that asks no model and may run while another awaits replies: steps
+    that take it most of the way.
     """
 
     name: str
@@ -137,6 +147,7 @@ class Stage:
     revision: int = 1
     also: Callable[[Work], tuple[str, ...]] = lambda work: ()
     unfinished: Callable[[Work], bool] = lambda work: False
+    ahead: Callable[[Work], Iterable[None]] | None = None
 
     def fingerprint(self, work: Work) -> str:
         """Hash of everything but its tables that the stage's result depends on."""

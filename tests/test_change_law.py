@@ -174,7 +174,7 @@ def put(root: Path, files: Files) -> None:
 
 def index(root: Path, files: Files) -> None:
     put(root, files)
-    graphkb.open(root, SETTINGS).index()
+    graphkb.open(root, SETTINGS).index(allow_empty=True)
 
 
 @settings(

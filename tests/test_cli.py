@@ -162,7 +162,7 @@ def test_index_prints_a_summary_and_keeps_progress_on_stderr(project: StandIn):
     assert lines[6:] == ["warning: the graph has one component"]
     assert project.calls == [
         ("open", "kb", ["chunks.size=9", "embed.when=now"]),
-        ("index", {"rebuild": True}),
+        ("index", {"rebuild": True, "allow_empty": False}),
         "close",
     ]
 

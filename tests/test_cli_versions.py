@@ -116,7 +116,7 @@ def test_diff_says_what_the_texts_said(built: Path):
     assert (done.exit_code, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[:7] == [
-        "documents: 0 added, 0 removed, 2 changed",
+        "documents: 0 added, 0 removed, 2 changed, 0 renamed",
         "  ~ osprey.md Osprey",
         "      was: Ada Lin leads the Osprey project at Bluestone.",
         "      now: Bo Berg leads the Osprey project at Bluestone.",
@@ -127,7 +127,9 @@ def test_diff_says_what_the_texts_said(built: Path):
     assert "text units: 2 added, 2 removed" in lines
     data = json.loads(run("snapshot", "diff", "1", "2", "-r", built, "--json").stdout)
     assert data == json.loads(run("snapshot", "diff", "基线", "-r", built, "--json").stdout)
-    assert data["counts"]["documents"] == {"added": 0, "removed": 0, "changed": 2}
+    assert data["counts"]["documents"] == {
+        "added": 0, "removed": 0, "changed": 2, "renamed": 0
+    }  # fmt: skip
     assert {row["title"] for row in data["entities"]["added"]} >= {"Bo Berg", "苏州"}
     assert {row["title"] for row in data["entities"]["removed"]} >= {"Ada Lin", "杭州"}
     assert any("Bo Berg" in row["added"] for row in data["communities"]["moved"])
@@ -142,11 +144,39 @@ def test_diff_of_documents_that_came_and_went(kb: Path):
     (kb / "input" / "rows.jsonl").write_text(text, "utf8")
     indexed(kb)
     done = run("snapshot", "diff", "2", "-r", kb).stdout.splitlines()
-    assert done[0] == "documents: 25 added, 1 removed, 0 changed"
+    assert done[0] == "documents: 25 added, 1 removed, 0 changed, 0 renamed"
     assert "    … and 5 more added (--json lists all)" in done
     assert "  - valve.md Valve" in done
     data = json.loads(run("snapshot", "diff", "2", "-r", kb, "--json").stdout)
     assert len(data["documents"]["added"]) == 25
+
+
+def test_diff_says_what_was_renamed(kb: Path):
+    folder = kb / "input"
+    (folder / "plain.txt").write_text("The valve of turbine T-09 is new.", "utf8")
+    rows = [{"id": f"r{n}", "text": f"第{n}行说青石。"} for n in range(3)]
+    text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    (folder / "行.jsonl").write_text(text, "utf8")
+    indexed(kb)
+    (folder / "older").mkdir()
+    (folder / "valve.md").rename(folder / "older" / "阀门.md")
+    (folder / "plain.txt").rename(folder / "plainer.txt")
+    (folder / "行.jsonl").rename(folder / "rows.jsonl")
+    (folder / "公司.md").rename(folder / "company.md")
+    (folder / "company.md").write_text("# 公司简介\n\n陈明离开了青石公司。\n", "utf8")
+    indexed(kb)
+    done = run("snapshot", "diff", "3", "-r", kb).stdout.splitlines()
+    assert done[0] == "documents: 1 added, 1 removed, 0 changed, 3 renamed"
+    assert done[3:6] == [
+        "  ~ renamed valve.md → older/阀门.md",
+        "  ~ renamed plain.txt → plainer.txt",
+        "  ~ renamed 行.jsonl → rows.jsonl (3 documents)",
+    ]
+    data = json.loads(run("snapshot", "diff", "3", "-r", kb, "--json").stdout)
+    assert data["counts"]["documents"]["renamed"] == 3
+    assert data["documents"]["renamed"][0] == {
+        "path": "older/阀门.md", "title": "Valve", "old_path": "valve.md", "documents": 1
+    }  # fmt: skip
 
 
 def test_restore_and_undo(kb: Path):

@@ -73,7 +73,7 @@ def test_a_line_at_start_and_end_elsewhere(
         display("embed", 2, 9)
     assert capsys.readouterr() == ("", (
         "读取 …\n"
-        "读取: 5 in 6.0 s (1/s)\n"
+        "读取: 5 in 6.0 s (50/min)\n"
         "communities …\n"
         "communities: 2.0 s\n"
         "embed …\n"
@@ -92,9 +92,9 @@ def test_long_stages_speak_every_half_minute(
     display.close()
     assert capsys.readouterr().err.splitlines() == [
         "embed …",
-        "embed: 40/800 (1/s)",
-        "embed: 80/800 (1/s)",
-        "embed: 80/800 in 100.0 s (1/s)",
+        "embed: 40/800 (1/s), about 13 min left",
+        "embed: 80/800 (1/s), about 12 min left",
+        "embed: 80/800 in 100.0 s (48/min)",
     ]
 
 
@@ -112,9 +112,43 @@ def test_within_a_slow_unit_a_line_names_it(
         display.still()
     assert capsys.readouterr().err.splitlines() == [
         "extract …",
-        "extract: 3/20, 2 min 15 s so far; the model has been on “手册 › Leave” and 1 more "
+        "extract: 3/20 calls, 2 min 15 s so far; the model has been on “手册 › Leave” and 1 more "
         "for 2 min 10 s",
     ]
+
+
+def test_calls_of_a_slow_model_are_counted_and_the_time_that_is_left_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    now = 0.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    display = ProgressLines()
+    for stage, step in (("extract", "extract"), ("reports", "report")):
+        display(stage, 0, 400)
+        # Replies that were kept come at once and say nothing of how fast the model is.
+        display(stage, 100, 400)
+        for done in range(101, 131):
+            now += 10
+            with IN_FLIGHT.call(step, PROMPT):
+                display(stage, done, 400)
+        with IN_FLIGHT.call(step, PROMPT):
+            display.still()
+    lines = [line for line in capsys.readouterr().err.splitlines() if "30/" in line]
+    assert lines[-1] == (
+        "reports: 130/400 calls, 5 min 0 s so far, about 45 min left; "
+        "the model has been on “手册 › Leave” for 0 s"
+    )
+    assert any(line.startswith("extract: 130/400 calls, 5 min 0 s so far, about 45 min left")
+               for line in lines)  # fmt: skip
+
+
+def test_offline_stages_count_no_calls(capsys: pytest.CaptureFixture[str]):
+    with IN_FLIGHT.call("extract", PROMPT):
+        pass
+    display = ProgressLines()
+    for done in range(5):
+        display("extract", done, 4)
+    assert "calls" not in capsys.readouterr().err
 
 
 def test_the_lines_come_by_themselves(

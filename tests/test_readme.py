@@ -38,7 +38,11 @@ def test_the_readme_says_how_tables_are_read(tmp_path: Path) -> None:
     assert [(row.title, row.text) for row in helped] == [("退款", "三天内退款。")]
     assert helped[0].metadata == {"部门": "财务"}
     assert [row.text for row in prices] == ["| Plan | Price |\n|---|---|\n| Pro | 30 |"]
-    refused = read_file(list_files(tmp_path, Input())[0], Input()).refused
+    by_default = [read_file(file, Input()) for file in list_files(tmp_path, Input())]
+    assert [record.text for record in by_default[0].records] == [prices[0].text]
+    assert "read whole, as one table" in by_default[0].notes[0]
+    (tmp_path / "帮助.csv").write_text("编号,内容\n1,退款申请提交后三天内退回付款账户。\n", "utf-8")
+    refused = read_file(list_files(tmp_path, Input())[1], Input()).refused
     assert "no column 'text'" in refused[0].reason
 
 

@@ -210,3 +210,66 @@ def test_comments_and_quotes_in_the_env_file(tmp_path: Path, line: str, value: s
 def test_a_leg_may_weigh_nothing_where_another_counts(tmp_path: Path) -> None:
     write(tmp_path, "search: {weights: {lexical: 0, dense: 2}}")
     assert load_settings(tmp_path).search.weights == {"lexical": 0.0, "dense": 2.0}
+
+
+def load_by(
+    way: str, root: Path, key: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> Settings:
+    """The settings with one key set in the file, by --set, as part of a section, or by a
+    variable of the environment."""
+    section, name = key.split(".")
+    if way == "file":
+        write(root, f"{section}: {{{name}: '{value}'}}")
+        return load_settings(root)
+    if way == "variable":
+        monkeypatch.setenv(f"GRAPHKB_{section}_{name}".upper(), value)
+        return load_settings(root)
+    given = f"{key}={value}" if way == "override" else f"{section}={{{name}: '{value}'}}"
+    return load_settings(root, [given])
+
+
+WAYS = ["file", "override", "section", "variable"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_variables_are_read_wherever_a_value_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    (tmp_path / ".env").write_text("通知=x\nMY_KEY='abc'\nMY_HOST=例子.net\n", "utf-8")
+    assert load_by(way, tmp_path, "llm.api_key", "${MY_KEY}", monkeypatch).llm.api_key == "abc"
+    made = load_by(way, tmp_path, "llm.base_url", "http://${MY_HOST}/v1", monkeypatch)
+    assert made.llm.base_url == "http://例子.net/v1"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_variable_that_is_not_set_is_named_wherever_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    said = (
+        "llm.model: environment variable NO_NAME is not set; "
+        f"set it or write NO_NAME=… into {tmp_path / '.env'}"
+    )
+    with pytest.raises(SettingsError) as caught:
+        load_by(way, tmp_path, "llm.model", "${NO_NAME}", monkeypatch)
+    assert str(caught.value).endswith(said)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_key_that_is_not_set_waits_until_it_is_used_wherever_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    key = load_by(way, tmp_path, "llm.api_key", "${NO_KEY}", monkeypatch).llm.api_key
+    assert key == ""
+    assert "environment variable NO_KEY is not set" in key_problem(key)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("key", ["chunks.size", "input.encoding", "embed.provider"])
+def test_what_a_variable_holds_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, key: str
+) -> None:
+    monkeypatch.setenv("MY_SECRET", "sk-秘密'1\n")
+    with pytest.raises(SettingsError) as caught:
+        load_by(way, tmp_path, key, "${MY_SECRET}", monkeypatch)
+    assert "秘密" not in str(caught.value)
+    assert "${MY_SECRET}" in str(caught.value)

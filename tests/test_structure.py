@@ -38,6 +38,7 @@ LAYERS = [
     {"caches", "decisions", "network", "removals", "scaffold", "status", "terms"},
     {"importing", "tune"},
     {"project"},
+    {"pace"},
     {"view", "serve", "scale", "progress"},
     {"terminal"},
     {

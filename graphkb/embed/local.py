@@ -107,7 +107,9 @@ def _loaded(provider: str, model: str) -> Encode:
         raise
     except Exception as error:  # each library has errors of its own, down to those of downloads
         said = " ".join(str(error).split())[:200] or type(error).__name__
-        raise EmbeddingError(
+        named_as_path = model.startswith(("/", ".", "~"))
+        missing = named_as_path and not Path(model).expanduser().exists()
+        raise (EmbeddingSettingsError if missing else EmbeddingError)(
             f"embed.model: {model!r} cannot be loaded by {provider} ({said}); give the folder of "
             "a model that is on this machine, or check the name and the network"
         ) from error

@@ -93,13 +93,15 @@ def read_units(
     options: Extract,
     progress: Progress = lambda done, total: None,
     meanwhile: Iterable[object] = (),
+    on_reading: Callable[[Reading], None] = lambda reading: None,
 ) -> list[Reading]:
     """The model's reading of every unit, in their order; where few failed, those are asked again.
 
-    ``progress(done, total)`` is called as each reply arrives; ``meanwhile`` is other work, in
-    steps, for the time in which none does. Raises ModelUnusableError when no call can succeed.
+    ``progress(done, total)`` is called as each reply arrives, ``on_reading`` as a unit is done
+    with; ``meanwhile`` is other work, in steps, for the time in which none arrives. Raises
+    ModelUnusableError when no call can succeed.
     """
-    reader = _Reader(model, questions, options, progress, meanwhile)
+    reader = _Reader(model, questions, options, progress, meanwhile, on_reading)
     reader.ask([_Ask(_Open(unit), 0, len(unit.text)) for unit in units])
     failed = [unit for unit in units if reader.readings[unit.id].status == "failed"]
     if len(failed) <= _HICCUPS * len(units):
@@ -115,9 +117,10 @@ class _Reader:
         options: Extract,
         progress: Progress,
         meanwhile: Iterable[object],
+        on_reading: Callable[[Reading], None],
     ) -> None:
         self.model, self.questions, self.options = model, questions, options
-        self.progress, self.meanwhile = progress, meanwhile
+        self.progress, self.meanwhile, self.on_reading = progress, meanwhile, on_reading
         self.done = self.total = 0
         self.readings: dict[str, Reading] = {}
         self.again: list[_Ask] = []
@@ -153,7 +156,8 @@ class _Reader:
         self.again += following
         ask.of.pending += len(following) - 1
         if not ask.of.pending:
-            self.readings[ask.of.unit.id] = self._finished(ask.of)
+            reading = self.readings[ask.of.unit.id] = self._finished(ask.of)
+            self.on_reading(reading)
 
     def _said(self, ask: _Ask, prompt: Prompt, said: Said[Records]) -> list[_Ask]:
         """Keep a reply's records; what to ask next: for more, while that brings something."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from graphkb.extract.batches import ask_batches, cut_batches
 from graphkb.extract.collect import Collected, select_descriptions
 from graphkb.extract.facts import facts_of, missing_facts, with_parts
 from graphkb.extract.statements import (
+    Statement,
     join_statements,
     select_statements,
     sentences_of,
@@ -128,7 +131,7 @@ class DescriptionMerger:
             lambda batch: self._prompt([asked[place] for place in batch], max_tokens),
             read_descriptions,
             self._on_progress,
-            self._meanwhile,
+            chain(_read_ahead(asked.values()), self._meanwhile),
         )
         if answers.failures and not self.failure:
             self.failure = str(answers.failures[0])
@@ -185,8 +188,7 @@ def keep_facts(reply: str, one: Collected, max_tokens: int) -> str:
     >>> keep_facts("Ada Lin, born in 1970, leads Osprey. She has 9 cats.", one, 50)
     'Ada Lin, born in 1970, leads Osprey. Ada Lin was born on 3 May 1970.'
     """
-    sentences = sentences_of(one.statements)
-    held = [sentence.facts for sentence in sentences]
+    sentences, held = _held(one)
     every = frozenset[str]().union(*held)
     allowed = with_parts(every)
     spoken = " ".join(reply.split())
@@ -203,6 +205,20 @@ def keep_facts(reply: str, one: Collected, max_tokens: int) -> str:
         added.append(best)
         lost -= with_parts(held[best])
     return join_statements([text, *(sentences[place].text for place in sorted(added))])
+
+
+@lru_cache(maxsize=1024)
+def _held(one: Collected) -> tuple[list[Statement], list[frozenset[str]]]:
+    """The sentences of a thing's statements and the facts of each."""
+    sentences = sentences_of(one.statements)
+    return sentences, [sentence.facts for sentence in sentences]
+
+
+def _read_ahead(things: Iterable[Collected]) -> Iterator[None]:
+    """See what :func:`keep_facts` will look for in the replies."""
+    for one in things:
+        _held(one)
+        yield
 
 
 def read_descriptions(text: str) -> dict[int, str]:

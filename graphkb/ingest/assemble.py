@@ -83,9 +83,11 @@ def _without_near(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """The documents, without those that are nearly the same as one before them where they are
     to be left out, and a line on each."""
+    files = [document for document in documents if document["raw_data"] is None]
+    if len(files) < 2:
+        return documents, []
     from graphkb.ingest.duplicates import near_duplicates
 
-    files = [document for document in documents if document["raw_data"] is None]
     found = near_duplicates([document["text"] for document in files])
     lines: list[str] = []
     left_out: set[str] = set()

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from graphkb.errors import InputError
+from graphkb.errors import InputError, InputSettingsError
 from graphkb.ingest.ignored import Ignored
 from graphkb.ingest.records import SourceFile
 from graphkb.settings_input import Input
@@ -26,15 +26,16 @@ def list_files(folder: Path, options: Input, left_out: list[str] | None = None) 
     there. What cannot be opened is listed too. With ``input.gitignore`` what repositories leave
     out is left out; a line that says so is added to ``left_out``.
 
-    Raises InputError where the folder is missing or is a file.
+    Raises InputSettingsError where the folder is missing or is a file, InputError where it cannot
+    be opened.
     """
     if not folder.exists():
-        raise InputError(
+        raise InputSettingsError(
             f"the input folder {_shown(str(folder))} does not exist; "
             "create it and put documents in, or change the setting input.folder"
         )
     if not folder.is_dir():
-        raise InputError(
+        raise InputSettingsError(
             f"the input folder {_shown(str(folder))} is a file; "
             "move the file into a folder and set input.folder to that folder"
         )

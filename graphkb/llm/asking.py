@@ -29,6 +29,8 @@ OnReply = Callable[[int, "Said[T] | ModelFailure"], None]
 _GRACE = 5.0
 # Seconds that it takes to send the first calls.
 _TO_SEND = 0.03
+# Prompts made at once while there are places for their calls.
+_FEW = 3
 _NOTHING = object()
 
 
@@ -56,6 +58,7 @@ class Asking(Generic[T]):
         self._meanwhile = iter(meanwhile)
         self._has_work = meanwhile != ()
         self._began = 0.0
+        self._in_flight = 1
         # Calls that were started before end with these.
         self._batch = started.batch()
         self._arrivals: queue.SimpleQueue[tuple[int, Future[Reply]]] = queue.SimpleQueue()
@@ -66,10 +69,11 @@ class Asking(Generic[T]):
         self._looked_up: deque[tuple[int, Request, Reply | None]] = deque()
         self._seen: set[str] = set()
 
-    def run(self, ahead: int) -> list[Said[T] | ModelFailure]:
-        """One outcome a request, in their order; at most ``ahead`` calls are handed over at once.
-        An interrupt cancels what is in flight."""
+    def run(self, in_flight: int, ahead: int) -> list[Said[T] | ModelFailure]:
+        """One outcome a request, in their order; at most ``ahead`` calls are handed over at once,
+        of which ``in_flight`` can be sent. An interrupt cancels what is in flight."""
         self._began = time.monotonic()
+        self._in_flight = in_flight
         try:
             self._fill(ahead)
             if self._pending and self._has_work:
@@ -103,8 +107,7 @@ class Asking(Generic[T]):
         """Start calls up to ``ahead``; cached replies are taken at once."""
         while len(self._pending) < ahead:
             if not self._looked_up:
-                # Few at first: the sooner the first is sent, the sooner the others may be.
-                self._look_up(self._following(min(ahead, len(self._prompts) + 1)))
+                self._look_up(self._following(min(ahead, self._next_few())))
             if not self._looked_up:
                 return
             place, request, kept = self._looked_up.popleft()
@@ -117,6 +120,13 @@ class Asking(Generic[T]):
             else:
                 self._count(place, "cached")
                 self._take(place, kept)
+
+    def _next_few(self) -> int:
+        """How many prompts to make next: few while there are places, as those are empty until the
+        prompts are made."""
+        made = len(self._prompts)
+        left = self._in_flight - made
+        return min(made + 1, left, _FEW) if left > 0 else made + 1
 
     def _following(self, most: int) -> list[int]:
         """Places of the next prompts, fewer where others wait for a reply."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ class InFlight:
         self._lock = threading.Lock()
         self._numbers = count()
         self._calls: dict[int, tuple[float, str, str]] = {}
+        self._begun: Counter[str] = Counter()
 
     @contextmanager
     def call(self, step: str, prompt: str) -> Iterator[None]:
@@ -40,11 +42,21 @@ class InFlight:
         number = next(self._numbers)
         with self._lock:
             self._calls[number] = time.monotonic(), step, prompt
+            self._begun[step] += 1
         try:
             yield
         finally:
             with self._lock:
                 del self._calls[number]
+
+    def begun(self, step: str) -> int:
+        """How many calls of a step were sent until now."""
+        return self._begun[step]
+
+    def waits(self, step: str) -> bool:
+        """Whether a call of a step is in flight."""
+        with self._lock:
+            return any(one == step for _, one, _ in self._calls.values())
 
     def oldest(self) -> Waiting | None:
         """The call that waits the longest; None where none is in flight."""

@@ -113,7 +113,7 @@ class Model:
             self._client, self._cache, self._ledger, self._root, self._started,
             prompts, self._request, parse, on_reply, deadline, meanwhile,
         )  # fmt: skip
-        return asking.run(_AHEAD * self.options.concurrency)
+        return asking.run(self.options.concurrency, _AHEAD * self.options.concurrency)
 
     def start(self, prompts: Iterable[Prompt]) -> None:
         """Send what :meth:`ask_many` is asked later, where the reply is not kept: it is then
@@ -132,6 +132,11 @@ class Model:
             if reply is None and request.key not in self._started:
                 call = Call(request, prompt.step, batch=batch)
                 self._started.add(request.key, submit(self._client.complete(call)))
+
+    def let_first_go(self, seconds: float) -> None:
+        """Wait, at most so long, until the first of what was started is sent: other work would
+        keep the interpreter from it."""
+        self._started.wait_until_sent(lambda: self._transport.has_sent, seconds)
 
     def let_go(self, seconds: float) -> None:
         """Wait, at most so long, until what was started is on its way: the others go when the

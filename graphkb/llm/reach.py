@@ -44,6 +44,9 @@ class OutOfReach(Model):
     def start(self, prompts: Iterable[Prompt]) -> None:
         """Nothing is sent."""
 
+    def let_first_go(self, seconds: float) -> None:
+        """There is nothing to wait for."""
+
     def let_go(self, seconds: float) -> None:
         """There is nothing to wait for."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
 from graphkb.errors import GraphkbError
 from graphkb.llm.cache import Reply
 from graphkb.llm.calls import Batch
 
-# Seconds that it takes to send the first calls.
-_TO_SEND = 0.03
+# Seconds that it takes to send the first calls, and between two looks at whether one is sent.
+_TO_SEND, _LOOK = 0.03, 0.003
 
 
 class Started:
@@ -47,6 +48,14 @@ class Started:
     def take(self, key: str) -> Future[Reply] | None:
         """The call, which is then the caller's."""
         return self._calls.pop(key, None)
+
+    def wait_until_sent(self, is_sent: Callable[[], bool], seconds: float) -> None:
+        """Until the first of them is sent, or has failed before, or so long."""
+        end = time.monotonic() + seconds
+        while self._calls and not is_sent() and time.monotonic() < end:
+            if any(future.done() for future in self._calls.values()):
+                return
+            time.sleep(_LOOK)
 
     def wait_for_first(self, seconds: float) -> None:
         """Until one of them is answered and others can have been sent, or so long."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -100,6 +101,15 @@ class Transport:
                 "characters; copy it again"
             )
         self._session: Any = None
+        self._sent = threading.Event()
+
+    @property
+    def has_sent(self) -> bool:
+        """Whether a request went out."""
+        return self._sent.is_set()
+
+    async def _note_sent(self, *event: Any) -> None:
+        self._sent.set()
 
     def _connected(self) -> Any:
         if self._session is None:
@@ -113,6 +123,7 @@ class Transport:
             proxy = environment_proxy(self.address)
             trace = aiohttp.TraceConfig()
             trace.on_connection_reuseconn.append(_note_kept)
+            trace.on_request_chunk_sent.append(self._note_sent)
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=size, ssl=_certificates() if secure else True),
                 cookie_jar=aiohttp.DummyCookieJar(),

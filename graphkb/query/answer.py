@@ -20,6 +20,7 @@ from graphkb.errors import LanguageModelError, UsageError
 from graphkb.llm.model import Model, Prompt
 from graphkb.llm.prompts import fill_prompt, prompt_language
 from graphkb.query import drift, global_, lazy
+from graphkb.query.absent_files import with_absent_files
 from graphkb.query.ask import Ask
 from graphkb.query.citations import check_answer, check_citations
 from graphkb.query.compose import compose_answer, last_turns, missing_names
@@ -27,6 +28,7 @@ from graphkb.query.hybrid import hybrid_context, placed_citations
 from graphkb.query.impact import impact_answer
 from graphkb.query.local import local_context
 from graphkb.query.marks import hide_code, show_code
+from graphkb.query.of_page import with_asked_page
 from graphkb.query.quoted import documents_of, quote_answer
 from graphkb.query.route import clean_question, route
 from graphkb.query.stream import AnswerStream
@@ -121,7 +123,8 @@ def _flow(snapshot: Snapshot, ask: Ask, method: str, whole: bool) -> Generator[s
         ask = replace(ask, deadline=begun + _GATHERING * seconds)
     ask, method = understand(snapshot, ask, method, notes, with_model=model is not None)
     ask = _widened(snapshot, ask, method, notes)
-    context = METHODS[method](snapshot, ask)
+    context = with_absent_files(snapshot, ask.search, METHODS[method](snapshot, ask))
+    context = with_asked_page(snapshot, ask.search, context)
     notes.add(context.trace, context.warnings)
 
     late = replace(ask, deadline=begun + seconds)
@@ -261,17 +264,24 @@ def _checked(
 def _quoted(snapshot: Snapshot, ask: Ask, context: Context, notes: Notes, why: str) -> Answer:
     """The answer without a model; a refusal where the evidence is too thin."""
     language = _language(snapshot, ask)
-    refusal = _refusal(snapshot, ask, context)
     quoted = quote_answer(snapshot, ask.search, context, language, why)
     if quoted is None:
-        return refusal
+        return _refusal(snapshot, ask, context)
     notes.warnings += quoted.warnings
     if context.foreign:
         notes.warnings.append(_FOREIGN)
     text = quoted.text
     if absent := missing_names(snapshot, language, context):
         text = f"{absent}\n\n{text}"
-    return replace(refusal, text=text, citations=quoted.citations, refused=False)
+    return Answer(
+        question=ask.question,
+        text=text,
+        citations=quoted.citations,
+        refused=False,
+        method=context.method,
+        context=context,
+        usage=Usage(0.0),
+    )
 
 
 def _language(snapshot: Snapshot, ask: Ask) -> str:

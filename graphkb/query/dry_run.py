@@ -9,6 +9,7 @@ from typing import Any
 
 from graphkb.llm.model import Prompt
 from graphkb.llm.prices import cost, price_of
+from graphkb.query.absent_files import with_absent_files
 from graphkb.query.answer import FIRST_PROMPTS, METHODS, WIDENED, Notes, understand
 from graphkb.query.ask import Ask
 from graphkb.query.compose import compose_answer, count_prompt, last_turns
@@ -80,7 +81,7 @@ def plan_query(snapshot: Snapshot, ask: Ask, method: str) -> QueryPlan:
     else:
         chosen = _rerank_prompts(snapshot, ask)
         prompts += chosen
-        context = METHODS[method](snapshot, ask)
+        context = with_absent_files(snapshot, ask.search, METHODS[method](snapshot, ask))
         window = options.llm.context_tokens
         prompts.append(compose_answer(snapshot, ask, context, window).prompt)
     planned_prompts = tuple(_planned(prompt) for prompt in prompts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 
+from graphkb.errors import StoreError
 from graphkb.types import Answer
 
 
@@ -30,6 +31,21 @@ class AnswerStream:
             pass
         assert self._answer is not None
         return self._answer
+
+
+def while_kept(stream: AnswerStream, check: Callable[[], None]) -> AnswerStream:
+    """The stream of a version that may be let go of before it is read to its end: where its tables
+    cannot be read, ``check`` raises what that is called."""
+
+    def flow() -> Generator[str, None, Answer]:
+        try:
+            yield from stream
+        except StoreError:
+            check()
+            raise
+        return stream.answer
+
+    return AnswerStream(flow())
 
 
 class AsyncAnswerStream:

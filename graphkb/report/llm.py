@@ -127,7 +127,7 @@ class _Writer:
         self.failures: dict[int, str] = {}
         self.n_rejected = self.n_unknown = self.n_dropped = 0
         self._prompts = ReportPrompts(
-            corpus, self.chosen, offline.evidence_hashes, options, model, root
+            corpus, self.chosen, lambda: offline.evidence_hashes, options, model, root
         )
         self._asked_before = asked_by_inputs
         self.asked_by_inputs: dict[str, str] = {}
@@ -143,6 +143,7 @@ class _Writer:
         self._order = WritingOrder(
             self.chosen, {n: children[n] for n in self.chosen if self._prompts.shows_parts(n)}
         )
+        self._unread: list[int] = []
         self._asked: dict[int, Asked] = {}
         self._again: list[Asked] = []
         # To be quoted, and the hash of what the model was shown where that is remembered.
@@ -187,12 +188,19 @@ class _Writer:
                 yield None
 
     def _new(self, ready: Sequence[int]) -> list[int]:
-        """Those whose inputs are new, read at once; those that are shown reports of their parts
-        come after the others, which can be asked about before these are written."""
+        """Those whose inputs are new; those that are shown reports of their parts come after the
+        others, which can be asked about before these are written."""
         ready = sorted(ready, key=self._prompts.shows_parts)
         new = [n for n in ready if self._prompts.shows_parts(n) or not self._recall_inputs(n)]
-        self._prompts.read([n for n in new if not self._prompts.shows_parts(n)])
+        self._unread += [n for n in new if not self._prompts.shows_parts(n)]
         return new
+
+    def _read(self, number: int) -> None:
+        """Read what several prompts take at once: first of as many as can be sent."""
+        if number in self._unread:
+            most = len(self._unread) if self._asked else self._model.options.concurrency
+            self._prompts.read({number, *self._unread[:most]})
+            self._unread = self._unread[most:]
 
     def _next(self, new: deque[int]) -> Asked | None:
         """The next prompt that no report is remembered for."""
@@ -202,20 +210,28 @@ class _Writer:
                 self._tell_parts()
                 if self._recall_inputs(number):
                     continue
+            self._read(number)
             one = self._prompts.prompt(number, self._told)
-            self.asked_by_inputs[one.inputs] = one.hash
             if not self._recall(number, one.hash):
                 return one
+            self._note_inputs(one)
         return None
 
     def _recall_inputs(self, community: int) -> bool:
         """Whether the report is there that the same inputs led to before."""
+        if not self._asked_before:
+            return False
         inputs = self._prompts.inputs(community, self._told)
         asked = self._asked_before.get(inputs)
         if asked is None or not self._recall(community, asked):
             return False
         self.asked_by_inputs[inputs] = asked
         return True
+
+    def _note_inputs(self, one: Asked) -> None:
+        """For the next run. The reports of parts that it was shown are there and stay."""
+        inputs = self._prompts.inputs(one.community, self._told)
+        self.asked_by_inputs[inputs] = one.hash
 
     def _recall(self, community: int, hash: str) -> bool:
         """Whether there is a report for what was asked, or was rejected, before."""
@@ -233,6 +249,7 @@ class _Writer:
         if _too_long(outcome) and not one.is_half:
             self._again.append(self._prompts.halved(one, self._told))
             return
+        self._note_inputs(one)
         self._take(one, outcome)
         self._done(one.community)
 

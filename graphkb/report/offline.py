@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -84,20 +85,14 @@ class OfflineReports:
         large = corpus.communities.filter(pl.col("size") >= options.min_size)
         self._rows = large.select(PLACES)
         self.communities: list[int] = self._rows["community"].to_list()
-        self._hashes = evidence_hashes(
-            corpus,
-            self.communities,
-            _VERSION,
-            str(options.max_sentences),
-            str(options.max_findings),
-        )
         self._kept = _written(previous)
         self._importance = _importances(corpus, self.communities)
 
-    @property
+    @cached_property
     def evidence_hashes(self) -> Mapping[int, str]:
         """Community to the hash of what its offline report is made from."""
-        return self._hashes
+        limits = str(self._options.max_sentences), str(self._options.max_findings)
+        return evidence_hashes(self._corpus, self.communities, _VERSION, *limits)
 
     def rank(self, community: int) -> float:
         """Importance from 0 to 10, by the community's place among all."""
@@ -112,7 +107,7 @@ class OfflineReports:
     def in_steps(self, communities: Collection[int], at_once: int) -> Iterator[pl.DataFrame]:
         """The rows that stay, then new ones, so many at once."""
         wanted = self._rows.filter(pl.col("community").is_in(list(communities)))
-        hashes = [self._hashes[number] for number in wanted["community"].to_list()]
+        hashes = [self.evidence_hashes[number] for number in wanted["community"].to_list()]
         wanted = wanted.with_columns(evidence_hash=pl.Series(hashes, dtype=pl.String))
         table = TABLES["community_reports"]
         kept = wanted.join(self._kept, on="evidence_hash")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
@@ -45,26 +46,25 @@ def asked_with(root: Path) -> dict[str, str]:
 class Asked:
     """One community's prompt, and the hash that its report is remembered by.
 
-    ``inputs`` is the hash of all that the prompt is made from; ``is_half``: with half of the
-    evidence, because all of it was too much.
+    ``is_half``: with half of the evidence, because all of it was too much.
     """
 
     community: int
     evidence: Evidence
     prompt: Prompt
     hash: str
-    inputs: str
     is_half: bool = False
 
 
 class ReportPrompts:
-    """Makes the prompts of the communities ``chosen``. ``told`` is what reports of parts tell."""
+    """Makes the prompts of the communities ``chosen``. ``told`` is what reports of parts tell;
+    ``evidence_hashes`` gives the hash of each one's evidence when it is first needed."""
 
     def __init__(
         self,
         corpus: Corpus,
         chosen: Collection[int],
-        evidence_hashes: Mapping[int, str],
+        evidence_hashes: Callable[[], Mapping[int, str]],
         options: Report,
         model: Model,
         root: Path,
@@ -73,7 +73,7 @@ class ReportPrompts:
         self._model, self._root = model, root
         self._reader = EvidenceReader(corpus, chosen)
         self._budget = self._evidence_tokens()
-        self._inputs = inputs_hashes(corpus, chosen, evidence_hashes)
+        self._chosen, self._evidence_hashes = chosen, evidence_hashes
         self._instruction_hashes: dict[str, str] = {}
         self._languages: list[str] = corpus.units["language"].to_list()
         self._titles: list[str] = corpus.entities["title"].fill_null("").to_list()
@@ -93,6 +93,10 @@ class ReportPrompts:
         """Read at once what the prompts of several communities take."""
         self._reader.read(communities)
 
+    @cached_property
+    def _inputs(self) -> Mapping[int, str]:
+        return inputs_hashes(self._corpus, self._chosen, self._evidence_hashes())
+
     def inputs(self, community: int, told: Mapping[int, Told]) -> str:
         """Hash of all that the community's prompt is made from."""
         parts = [self._inputs[community], str(self._budget), self._model.name("report")]
@@ -105,17 +109,15 @@ class ReportPrompts:
 
     def prompt(self, community: int, told: Mapping[int, Told]) -> Asked:
         """With all of the evidence that has room."""
-        return self._made(community, self._budget, told, told)
+        return self._made(community, self._budget, told)
 
     def halved(self, one: Asked, told: Mapping[int, Told]) -> Asked:
         """With half of its evidence; it is remembered by the whole all the same."""
         shown = told if one.evidence.keys("Reports") else {}
-        half = self._made(one.community, self._budget // 2, shown, told)
+        half = self._made(one.community, self._budget // 2, shown)
         return replace(half, hash=one.hash, is_half=True)
 
-    def _made(
-        self, community: int, budget: int, shown: Mapping[int, Told], told: Mapping[int, Told]
-    ) -> Asked:
+    def _made(self, community: int, budget: int, shown: Mapping[int, Told]) -> Asked:
         evidence = self._reader.gather(community, budget, shown)
         system, user = self._instructions(self._language(community), evidence.text)
         prompt = Prompt("report", system, user, "report", SCHEMA, self._reply_tokens())
@@ -125,7 +127,7 @@ class ReportPrompts:
             _VERSION, self._model.name("report"), system, user,
             *(f"{self.numbers[unit]} {unit}" for unit in units),
         )  # fmt: skip
-        return Asked(community, evidence, prompt, remembered_by, self.inputs(community, told))
+        return Asked(community, evidence, prompt, remembered_by)
 
     def _evidence_tokens(self) -> int:
         """Tokens of evidence: as set, or what a window that is set leaves."""

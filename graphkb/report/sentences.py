@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,6 +20,8 @@ _CANDIDATES = 24
 _SHORT, _LONG = 40.0, 240.0
 _MIN_COLUMNS = 16
 _WIDE = frozenset({"zh", "ja", "ko"})
+# Texts that are read ahead in one step.
+_AHEAD = 50
 
 _MARKER = re.compile(r"(?:[-*+•·]|\d{1,3}[.)、])\s+|[（(]\d{1,3}[)）]\s*|>\s+")
 _ENDS = re.compile(r"""[.!?。！？…；;]["'”’」』）)\]】*_]*$""")
@@ -183,7 +185,7 @@ def _quotable(
     quality: list[float] = []
     for span in np.unique(named).tolist():
         unit, place, start, end = spans[span].tolist()
-        columns = 2.0 if languages[unit] in _WIDE else 1.0
+        columns = _columns(languages[unit])
         quoted = corpus.quotes.get((unit, start))
         if quoted is None:
             quoted = corpus.quotes[unit, start] = quotable(all_texts[unit][start:end], columns)
@@ -195,6 +197,21 @@ def _quotable(
     kept = position[named] >= 0
     sentence, entity = _with_context(corpus, unit_of, position[named[kept]], entity[kept])
     return texts, unit_of, np.array(quality, dtype=np.float64), (sentence, entity)
+
+
+def _columns(language: str) -> float:
+    """The width of a character."""
+    return 2.0 if language in _WIDE else 1.0
+
+
+def read_ahead(texts: Iterable[tuple[str, str]]) -> Iterator[None]:
+    """Cut texts, given with their languages, into sentences and see which can be quoted, a few at
+    a time: :func:`read_sentences` then finds it done."""
+    for number, (text, language) in enumerate(texts, 1):
+        for start, end in sentence_spans(text):
+            quotable(text[start:end], _columns(language))
+        if number % _AHEAD == 0:
+            yield
 
 
 def _named(corpus: Corpus, spans: Integers) -> tuple[Integers, Integers]:
@@ -225,6 +242,7 @@ def _with_context(
     return pairs[0], pairs[1]
 
 
+@lru_cache(maxsize=65_536)
 def quotable(sentence: str, columns: float = 1.0) -> str:
     """The sentence without its list marker, or "" for headings, table rows and fragments.
 

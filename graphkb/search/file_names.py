@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from graphkb.text.asked_page import asked_page
 from graphkb.text.language import HAN
 from graphkb.text.names import fold
 
@@ -65,18 +66,30 @@ _SAYS = re.compile(
 class NamedFiles:
     """``names`` as they are written in the question, the documents that have them, and the
     ``rest`` of the question, which may be empty. Not ``sure`` are names without a suffix, which
-    may mean something else."""
+    may mean something else. ``page`` is the page or slide of it that the question asks for
+    (:func:`graphkb.text.asked_page.asked_page`), which is not in the rest."""
 
     names: tuple[str, ...]
     document_ids: frozenset[str]
     rest: str
     sure: bool = True
+    page: int | None = None
 
 
 def may_name_a_file(question: str) -> bool:
     """Whether a question looks as if it named a file: by a suffix, or a word such as file, or a
     title in brackets beside it. Distinctive stems may be named without."""
     return any(sign.search(question) for sign in _SIGNS)
+
+
+def is_meant_as_file(question: str, start: int, end: int) -> bool:
+    """Whether what stands beside a part of a question says that it is a file."""
+    before, behind = question[:start], question[end:]
+    return bool(
+        (_TITLED[0].search(before) and _TITLED[1].match(behind))
+        or _FILE_BEFORE.search(before)
+        or _FILE_BEHIND.match(behind)
+    )
 
 
 class FileNames:
@@ -121,6 +134,11 @@ class FileNames:
         places = self._stems.get(written, ())
         return self._of(places) if len(places) == 1 else set()
 
+    def with_stem_of(self, name: str) -> list[str]:
+        """Paths of the files, at most three, that are called like ``name`` but for the suffix."""
+        stem = fold(name).rpartition("/")[2].rpartition(".")[0]
+        return [self._paths[place] for place in self._stems.get(stem, ())[:3]]
+
     def named_in(self, question: str) -> NamedFiles | None:
         """The files that a question names, or None: by file name or path, or by a stem that can
         be nothing else, or beside which it says that a file is meant."""
@@ -142,11 +160,13 @@ class FileNames:
             rest.append(head[at:start])
             at = end
         left = _SAYS.sub(" ", _WITH_NAME.sub(" ", "\0".join([*rest, question[at:]])))
+        page, left = asked_page(left)
         return NamedFiles(
             tuple(head[start:end] for start, end in places),
             frozenset().union(*spans.values()),
             " ".join(left.split()),
             sure=any(_SUFFIX.search(head, *span) for span in places),
+            page=page,
         )
 
     def _whole_names(self, folded: str) -> Iterator[tuple[int, int, set[str]]]:
@@ -169,11 +189,5 @@ class FileNames:
             if start + size in ends and (ids := self._with_stem(folded[start : start + size]))
         ]
         for start, end, ids in sorted(found, key=lambda one: (one[0] - one[1], one[0])):
-            before, behind = question[:start], question[end:]
-            if (
-                _DISTINCTIVE.fullmatch(folded, start, end)
-                or (_TITLED[0].search(before) and _TITLED[1].match(behind))
-                or _FILE_BEFORE.search(before)
-                or _FILE_BEHIND.match(behind)
-            ):
+            if _DISTINCTIVE.fullmatch(folded, start, end) or is_meant_as_file(question, start, end):
                 yield start, end, ids

@@ -102,15 +102,32 @@ class Snapshot:
 
     @property
     def outdated_vectors(self) -> str:
-        """A warning when the vectors are those of another model than the settings name."""
+        """A warning when the vectors are those of another model than the settings name, or not all
+        made yet."""
         made_with = self.manifest.embedding
         options = self.settings.embed
-        if not made_with or options_of_vectors(made_with, options) is options:
+        if not made_with:
             return ""
+        if options_of_vectors(made_with, options) is options:
+            return self._missing_vectors
         old = f"{made_with['provider']}/{made_with['model']}"
         return (
             f"the vectors are still those of {old}, the settings say "
             f"{options.provider}/{options.model}; run graphkb index"
+        )
+
+    @property
+    def _missing_vectors(self) -> str:
+        counts = self.manifest.counts
+        total = counts.get("text_units", 0)
+        # Those that the model cannot embed were named when the vectors were made.
+        refused = int(self.manifest.embedding.get("without", 0))
+        missing = total - counts.get("vectors", 0) - refused
+        if missing <= 0:
+            return ""
+        return (
+            f"{missing:,} of {total:,} text units have no vector yet and are found by words and "
+            "graph alone; graphkb index makes them"
         )
 
     @property

@@ -58,6 +58,11 @@ class AskedAhead:
             prompts = (questions.first(unit, 0, len(unit.text)) for unit in asked)
             self._work.asked_model().start(prompts)
 
+    def let_first_go(self) -> None:
+        """Let the first question go on its way: the others wait for its reply."""
+        if self._questions is not None:
+            self._work.asked_model().let_first_go(_MOMENT)
+
     def let_go(self) -> None:
         """Let what was asked go on its way before something that would hold it up."""
         if self._questions is not None:

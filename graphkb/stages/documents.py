@@ -11,6 +11,7 @@ from graphkb import __version__
 from graphkb.errors import InputError
 from graphkb.ingest.assemble import document_path
 from graphkb.ingest.records import PAGES_FOR_OCR, FileReading, SourceFile
+from graphkb.ingest.vanished import Vanished, without_taken
 from graphkb.settings_input import Ocr
 from graphkb.stages.asked_ahead import AskedAhead
 from graphkb.stages.situating import situate_units
@@ -55,7 +56,8 @@ def read_documents(work: Work) -> dict[str, pl.DataFrame]:
     known = set(kept["path"])
     frames += [kept] if kept.height else []
     frames += _read_again(work, [pair for pair in same if pair[0].path not in known], len(files))
-    if not frames and not old_documents.height:
+    held = old_documents.height or work.held
+    if not frames and not held:
         raise InputError(_nothing_to_read(work.root / options.folder, len(files), work.refused))
     columns = [*TABLES["sources"].schema, "text"]
     schema = pl.Schema({**TABLES["sources"].schema, "text": pl.String()})
@@ -67,19 +69,37 @@ def read_documents(work: Work) -> dict[str, pl.DataFrame]:
     admitted = without_removals(sources, work.table("removals"))
     links = [file.path for file in listed if file.location.is_symlink()]
     assembled = assemble_documents(admitted, options.duplicates, links)
+    work.documents = _document_changes(old_documents, assembled.documents)
+    vanished = _vanished(work, held, assembled.documents.height)
+    if not work.allow_empty:
+        vanished.check_left(len(files), work.refused, ignored)
     if not assembled.documents.height:
         work.warnings.append("the input folder holds no text: the knowledge base is now empty")
+    work.warnings.extend(vanished.warnings())
     work.warnings.extend(
         f"{path}: same content as {first}, indexed once" for path, first in assembled.duplicates
     )
     work.warnings.extend(assembled.warnings)
-    work.documents = _document_changes(old_documents, assembled.documents)
     # Of what the user removed nothing stays but the place of its file.
     left_out = sources.join(admitted, on=["path", "row"], how="anti").with_columns(
         title=pl.lit(""), metadata=pl.lit("{}"), raw_data=pl.lit(None, pl.String)
     )
     sources = pl.concat([admitted, left_out.select(admitted.columns)])
     return {"sources": sources.drop("text"), "documents": assembled.documents}
+
+
+def _vanished(work: Work, before: int, left: int) -> Vanished:
+    """What is gone of the ``before`` documents of the last version; of one that is made anew only
+    the number is known."""
+    gone = work.documents[2]
+    if not work.table("documents").height:
+        gone = max(0, before - left)
+    elif "removals" in work.changed:
+        sources, documents = work.table("sources"), work.table("documents")
+        admitted = without_removals(sources, work.table("removals"))
+        gone -= documents.height - without_taken(documents, sources, admitted).height
+    options = work.settings.input
+    return Vanished(work.root / options.folder, options, work.version, before, gone, left)
 
 
 def without_unparsed(sources: pl.DataFrame) -> pl.DataFrame:
@@ -278,23 +298,27 @@ def _document_changes(old: pl.DataFrame, new: pl.DataFrame) -> tuple[int, int, i
 def _cut_in_parts(work: Work, documents: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Text units, some documents at a time, each asked about at once; not all are counted."""
     from graphkb.ingest import chunk
-    from graphkb.text.encoding import prepare_for
+    from graphkb.text.encoding import prepare_for, read_ranks_for
 
     options, ahead = work.settings.chunks, AskedAhead(work)
-    # Short ones first: they are cut without the tokenizer. While that is made nothing is sent.
-    is_long = pl.col("text").str.len_bytes() > options.size
-    parts = documents.sort(is_long, maintain_order=True).iter_slices(_CUT_AT_ONCE)
-    ready = False
-    for part in parts:
-        if not ready and part.select(is_long.any()).item():
-            ahead.let_go()
-            prepare_for(documents["text"].to_list())
-            ready = True
+
+    def cut(part: pl.DataFrame) -> pl.DataFrame:
         units = TABLES["text_units"].conform(chunk.cut_uncounted(part, options))
         ahead.ask(part, units)
-        yield units
-    if not ready:
-        ahead.let_go()
+        return units
+
+    texts = documents["text"].to_list()
+    waits = chunk.waits_for_tokenizer(options)
+    # First those that need no tokenizer. While that is made nothing is sent: one half of it is
+    # made while the first question is on its way alone, the other when more are.
+    for part in documents.filter(~waits).iter_slices(_CUT_AT_ONCE):
+        yield cut(part)
+        ahead.let_first_go()
+        read_ranks_for(texts)
+    ahead.let_go()
+    prepare_for(texts)
+    for part in documents.filter(waits).iter_slices(_CUT_AT_ONCE):
+        yield cut(part)
 
 
 def cut_documents(work: Work) -> dict[str, pl.DataFrame]:

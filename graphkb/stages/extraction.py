@@ -39,6 +39,10 @@ _EVIDENCE = ("mention_evidence", "relationship_evidence", "claim_evidence")
 _WRITTEN = (*_EVIDENCE, "entity_evidence", "extractions")
 _UNFINISHED = ("partial", "failed", "budget")
 _SAMPLE = 200
+# Text units of a first index whose sentences are kept in memory for its reports.
+_READ_AHEAD = 4000
+# Bytes a token of statements that are likely too long for one description.
+_LONG = 3
 # What a row of a large table says its cells and columns tell exactly.
 NOT_A_ROW = pl.col("kind") != "row"
 # What resolution, communities, reports and the graph import.
@@ -259,6 +263,12 @@ def _meanwhile(work: Work, names: SureNames | None) -> Iterator[None]:
     for module in _NEEDED_LATER:
         importlib.import_module(module)
         yield
+    yield from work.beside
+    if not work.store.has("community_reports"):
+        from graphkb.report.sentences import read_ahead
+
+        units = work.table("text_units").head(_READ_AHEAD)
+        yield from read_ahead(units.select("text", "language").iter_rows())
 
 
 def extraction_questions(work: Work) -> Questions:
@@ -278,11 +288,19 @@ def _read(work: Work, units: pl.DataFrame, meanwhile: Iterable[None]) -> list[Re
     """The model's reading of each unit. Raises LanguageModelError when it brought nothing for
     any unit of the knowledge base."""
     from graphkb.extract.llm import read_units
+    from graphkb.extract.statements import Heard
 
     model, options = work.asked_model(), work.settings.extract
     progress = partial(work.progress, "extract")
     asked = as_units(units)
-    readings = read_units(asked, model, extraction_questions(work), options, progress, meanwhile)
+    heard = Heard(_LONG * work.settings.describe.max_tokens)
+
+    def on_reading(reading: Reading) -> None:
+        for _, name, _, said in reading.found.descriptions:
+            heard.add(name, said)
+
+    questions = extraction_questions(work)
+    readings = read_units(asked, model, questions, options, progress, meanwhile, on_reading)
     _remark(work, readings)
     done = [reading for reading in readings if reading.status == "done"]
     if len(done) >= _TELLING and not any(reading.found.used for reading in done):

@@ -8,7 +8,7 @@ import polars as pl
 
 from graphkb.stages.imported import depends_on_imported, imported_partition
 from graphkb.store.arrays import are_described, array_damage, write_arrays
-from graphkb.tables import TABLES, content_hash
+from graphkb.tables import TABLES
 from graphkb.work import Work
 
 _STEP = 100
@@ -139,9 +139,7 @@ def build_graph(work: Work) -> dict[str, pl.DataFrame]:
     )
     arrays.update(rows.row_arrays(*map(work.table, rows.TABLES)))
     arrays.update(vocabulary_of(arrays))
-    pins = (f"{key}={version}" for key, version in sorted(work.store.tables.items()))
-    name = content_hash(work.store.folder, *pins)
-    work.graph = write_arrays(work.store.output, name[:16], arrays)
+    work.graph = write_arrays(work.store.output, arrays)
     return {}
 
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,7 @@ def _by_model(
             kept=kept,
             asked_by_inputs=before,
             progress=work.progress,
-            meanwhile=work.put_off(),
+            meanwhile=chain(work.put_off(), work.beside),
         )
     )
     if written.asked_by_inputs != before:

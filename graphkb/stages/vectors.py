@@ -138,7 +138,7 @@ def embed_units(work: Work) -> bool:
             if outdated is None:
                 raise
             stay = f"the vectors of {outdated['provider']}/{outdated['model']} stay in use"
-            raise EmbeddingError(f"{error}; {stay}") from error
+            raise type(error)(f"{error}; {stay}") from error
     filling.warn()
     if not made.height:
         return False
@@ -156,6 +156,7 @@ def embed_units(work: Work) -> bool:
         "fingerprint": EMBED.fingerprint(work),
         "base_url": work.settings.embed.base_url,
         "query_prefix": embedder.query_prefix,
+        "without": passages.height - frame.height,
     }
     return True
 

@@ -22,11 +22,14 @@ from numpy.typing import NDArray
 
 from graphkb.errors import StoreError
 from graphkb.store.manifest import replace_file, sync_folder
+from graphkb.tables import content_hash
 
 FOLDER = "graph"
 FACTS = "arrays.json"
 
 _WAY_OUT = "run graphkb doctor --repair, then graphkb index"
+# Characters of the hash in a folder's name.
+_NAME = 16
 # Smaller files are read whole; numpy cannot map an empty array.
 _PAGE = 4096
 
@@ -48,12 +51,15 @@ class GraphArrays(dict[str, NDArray[Any]]):
         return [name for name in sorted(facts) if _hash(self[name]) != facts[name]["blake2b"]]
 
 
-def write_arrays(output: Path, name: str, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Write arrays into ``output/graph/<name>`` and return that path relative to ``output``.
+def write_arrays(output: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Write arrays into a folder below ``output/graph`` and return its path relative to ``output``.
 
-    A folder that is there stays, a reader may have it mapped: a number is added to the name.
-    Everything is on disk for good when this returns, as the manifest that will name it.
+    It is named by what they hold. A folder that is there stays, a reader may have it mapped: a
+    number is added to the name. Everything is on disk for good when this returns, as the manifest
+    that will name it.
     """
+    facts = json.dumps({k: _facts_of(a) for k, a in arrays.items()}, indent=1, sort_keys=True)
+    name = content_hash(facts)[:_NAME]
     folder = output / FOLDER / name
     try:
         for number in itertools.count(2):
@@ -66,8 +72,7 @@ def write_arrays(output: Path, name: str, arrays: Mapping[str, NDArray[Any]]) ->
                 np.save(file, array, allow_pickle=False)
                 file.flush()
                 os.fsync(file.fileno())
-        facts = {key: _facts_of(array) for key, array in arrays.items()}
-        replace_file(folder / FACTS, json.dumps(facts, indent=1, sort_keys=True))
+        replace_file(folder / FACTS, facts)
         for parent in (folder.parent, output):
             sync_folder(parent)
     except OSError as error:

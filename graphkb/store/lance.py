@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,9 @@ class Store(StoredTables):
         """
         if name not in {*_FULL_TEXT, *_SCALAR_INDEXES, "vectors"}:
             return
+        counted = self._counts.get((name, self._version(name)), SCALAR_INDEX_ROWS)
+        if name in _SCALAR_INDEXES and counted < SCALAR_INDEX_ROWS:
+            return
         from lancedb.index import FTS, BTree, HnswSq
 
         live = self._writable(name)
@@ -87,8 +91,14 @@ class Store(StoredTables):
                 for column in _SCALAR_INDEXES.get(name, ()):
                     if column not in have:
                         live.create_index(column, config=BTree())
-            if live.version != self.tables[name]:
+            if live.version != self._version(name):
                 self._pin(name, live)
+            self._counts[name, live.version] = rows
+
+    def index_later(self, name: str, stemming: bool = False) -> None:
+        """As :meth:`index`, when a table that was put off is written."""
+        if name in self._later:
+            self._later[f"{name}, its index"] = partial(self.index, name, stemming)
 
     def check_indexes(self, name: str) -> list[str]:
         """Columns with an index. Each is asked something, for only that opens its files: raises

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
@@ -105,7 +106,54 @@ def _with_ids(
     return joined.with_columns(pl.col(column).fill_null([]))
 
 
-def write_parquet(store: Store, output: Path, read: Read | None = None) -> list[Path]:
+class ParquetAhead:
+    """Files of views that are written on another thread while the last tables are being made."""
+
+    def __init__(self, output: Path) -> None:
+        self._output = output
+        self._made: dict[str, tuple[dict[str, pl.DataFrame], Future[None]]] = {}
+        self._thread = ThreadPoolExecutor(1, "graphkb-parquet")
+
+    def make(self, changed: Set[str], unfinished: Set[str], read: Read) -> None:
+        """Begin with the views of which a table ``changed`` and none is ``unfinished``."""
+        for name, (_, tables) in _VIEWS.items():
+            is_due = not changed.isdisjoint(tables) and unfinished.isdisjoint(tables)
+            if is_due and name not in self._made:
+                frames = {table: read(table) for table in tables}
+                done = self._thread.submit(_write_beside, self._output, name, frames.__getitem__)
+                self._made[name] = frames, done
+
+    def has(self, name: str, read: Read) -> bool:
+        """Whether the file of a view is made of the tables as they are. Raises StoreError when it
+        could not be written."""
+        if name not in self._made:
+            return False
+        frames, done = self._made.pop(name)
+        done.result()
+        return all(read(table) is frame for table, frame in frames.items())
+
+    def close(self) -> None:
+        """Remove what was not needed."""
+        self._thread.shutdown(cancel_futures=True)
+        for name in self._made:
+            with contextlib.suppress(OSError):
+                _beside(self._output, name).unlink(missing_ok=True)
+
+
+def _beside(output: Path, name: str) -> Path:
+    return output / f".{name}.parquet.tmp"
+
+
+def _write_beside(output: Path, name: str, read: Read) -> None:
+    view, _ = _VIEWS[name]
+    with _said(output / f"{name}.parquet"):
+        frame = view(read).select(PARQUET[name])
+        frame.write_parquet(_beside(output, name), compression_level=1)
+
+
+def write_parquet(
+    store: Store, output: Path, read: Read | None = None, ahead: ParquetAhead | None = None
+) -> list[Path]:
     """Write ``output/<name>.parquet`` of every view whose tables changed since it was written.
 
     All are written beside the old ones first, then renamed in a row. Which table versions a file
@@ -121,11 +169,12 @@ def write_parquet(store: Store, output: Path, read: Read | None = None) -> list[
             due[name] = versions
     if not due:
         return []
-    beside = {name: output / f".{name}.parquet.tmp" for name in due}
+    beside = {name: _beside(output, name) for name in due}
+    read = read or store.read
     try:
-        for name, temporary in beside.items():
-            with _said(output / f"{name}.parquet"):
-                parquet_view(store, name, read).write_parquet(temporary, compression_level=1)
+        for name in due:
+            if ahead is None or not ahead.has(name, read):
+                _write_beside(output, name, read)
         _say_made_from(output, {name: made_from[name] for name in made_from.keys() - due.keys()})
         for name, temporary in beside.items():
             with _said(output / f"{name}.parquet"):

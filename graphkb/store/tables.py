@@ -107,7 +107,8 @@ class StoredTables:
     def write_behind(self) -> None:
         """Write what was put off on another thread, where the database was opened before.
         :attr:`tables` waits for it, and raises what went wrong."""
-        if not (self._database or self._readers) or not self._later:
+        # A connection that is asked for its truth lists its tables.
+        if (self._database is None and self._readers is None) or not self._later:
             return
         if self._behind is not None:
             if not self._behind.done():
@@ -270,9 +271,10 @@ class StoredTables:
 
     def _writable(self, name: str) -> Any:
         """The table at its newest version, rolled back first if an unfinished run left more."""
+        version = self._version(name)
         live = self._connect().open_table(name)
-        if live.version != self.tables[name]:
-            live.checkout(self.tables[name])
+        if live.version != version:
+            live.checkout(version)
             live.restore()
         return live
 
@@ -281,6 +283,12 @@ class StoredTables:
             data = to_arrow(name, frame, dimension)
             live = self._connect().create_table(name, data, mode="overwrite")
             self._pin(name, live)
+            self._counts[name, live.version] = frame.height
+
+    def _version(self, name: str) -> int:
+        """The version that is pinned when the table is written, of what else was put off nothing
+        need be."""
+        return (self.tables if name in self._later else self._tables)[name]
 
     def _pin(self, name: str, live: Any) -> None:
         self._tables[name] = int(live.version)

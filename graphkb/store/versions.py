@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
-from graphkb.errors import StoreError, UsageError
+from graphkb.errors import NotIndexedError, StoreError, UsageError
 from graphkb.store.arrays import drop_arrays
 from graphkb.store.manifest import KEPT, Manifest, load_manifest, read_manifest
 from graphkb.store.tables import FOLDER
@@ -72,6 +72,16 @@ def last_number(output: Path) -> int:
             continue
         numbers.append(manifest.version if manifest else 0)
     return max(numbers, default=0)
+
+
+def last_documents(output: Path) -> tuple[int, int]:
+    """The number of the last version and how many documents it holds; zeros where there is none
+    that can be read."""
+    try:
+        last = read_manifest(output)
+    except StoreError:
+        return 0, 0
+    return (last.version, last.counts.get("documents", 0)) if last else (0, 0)
 
 
 def new_folder(output: Path) -> str:
@@ -152,6 +162,22 @@ def find_version(output: Path, wanted: str | int) -> tuple[Path, Manifest]:
             if manifest.version == int(text):
                 return output, manifest
     raise UsageError(f"no version or snapshot {text!r}; {_what_is_there(output, kept)}")
+
+
+def readable(root: Path, output: Path, manifest: Manifest | None) -> Manifest:
+    """The manifest of the project's last version, where that can be read.
+
+    Raises NotIndexedError before the first run and while a repair is not complete, StoreError when
+    the manifest is lost.
+    """
+    way = f"run: graphkb index --root {root}"
+    if manifest is None:
+        if manifest_files(output):
+            raise StoreError(f"{output / 'manifest.json'}: is missing; run graphkb doctor")
+        raise NotIndexedError(f"{root}: nothing is indexed yet; {way}")
+    if lost := manifest.notes.get("lost"):
+        raise NotIndexedError(f"{root}: {', '.join(lost)} must be made again after a repair; {way}")
+    return manifest
 
 
 def check_still_kept(output: Path, source: Path, manifest: Manifest) -> None:

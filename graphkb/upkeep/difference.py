@@ -23,8 +23,8 @@ _SAME_COMMUNITY = 0.3
 
 @dataclass(frozen=True)
 class Difference:
-    """By part (``documents``, …) and kind (``added``, ``removed``, ``changed`` or ``moved``) the
-    rows that differ; see :func:`difference` for what a row holds."""
+    """By part (``documents``, …) and kind (``added``, ``removed``, ``changed``, ``renamed`` or
+    ``moved``) the rows that differ; see :func:`difference` for what a row holds."""
 
     parts: Mapping[str, Lists]
 
@@ -44,7 +44,8 @@ class Difference:
 def difference(old: Store, new: Store) -> Difference:
     """Everything that differs, ordered by path or title.
 
-    A changed document says sentence by sentence what the old text said and what the new says. A
+    A changed document says sentence by sentence what the old text said and what the new says; a
+    file that was renamed what it was called (``old_path``) and how many documents it holds. A
     community that moved is one that shares at least a third of its entities with one of before.
     """
     return Difference(
@@ -71,9 +72,8 @@ def _apart(old: pl.DataFrame, new: pl.DataFrame, on: list[str]) -> tuple[list[Ro
 
 def _documents(old: Store, new: Store) -> Lists:
     columns = ("id", "title", "path", "content_hash", "text")
-    gone, come = _apart(
-        old.read("documents", columns), new.read("documents", columns), ["id", "content_hash"]
-    )
+    before_all, after_all = old.read("documents", columns), new.read("documents", columns)
+    gone, come = _apart(before_all, after_all, ["id", "content_hash"])
     changed: list[Row] = []
     for keys in (("id",), ("path", "title"), ("path",)):
         # Rows of one file have its path: only a name that stands once on each side is a pair.
@@ -88,7 +88,18 @@ def _documents(old: Store, new: Store) -> Lists:
         "added": _by_path(map(_named, come)),
         "removed": _by_path(map(_named, gone)),
         "changed": _by_path(changed),
+        "renamed": _renamed(before_all, after_all),
     }
+
+
+def _renamed(old: pl.DataFrame, new: pl.DataFrame) -> list[Row]:
+    """Files that hold the same documents under another path; a title where that is one."""
+    both = new.join(old.select("id", "content_hash", old_path="path"), on=["id", "content_hash"])
+    moved = both.filter(pl.col("path") != pl.col("old_path"))
+    files = moved.group_by("old_path", "path").agg(pl.len().alias("documents"), pl.first("title"))
+    title = pl.when(pl.col("documents") == 1).then("title").otherwise(pl.lit("")).alias("title")
+    rows: list[Row] = files.select("path", title, "old_path", "documents").to_dicts()
+    return _by_path(rows)
 
 
 def _unique(rows: list[Row], keys: tuple[str, ...]) -> dict[tuple[Any, ...], Row]:

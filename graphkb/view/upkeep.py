@@ -16,7 +16,7 @@ _MOST = 20
 _SENTENCE = 160
 
 _WORDS = {"text_units": "text units", "communities": "communities"}
-_SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": "~"}
+_SIGNS = {"added": "+", "removed": "-", "changed": "~", "renamed": "~", "moved": "~"}
 
 
 def snapshot_lines(snapshots: Sequence[NamedSnapshot]) -> list[str]:
@@ -56,6 +56,9 @@ def _cut(text: str) -> str:
 
 
 def _document(row: Mapping[str, Any]) -> list[str]:
+    if "old_path" in row:
+        several = f" ({row['documents']:,} documents)" if row["documents"] > 1 else ""
+        return [one_line(f"renamed {row['old_path']} → {row['path']}") + several]
     changes = row.get("changes", ())
     lines = [one_line(f"{row['path']} {row['title']}")]
     for change in changes[:_MOST]:

@@ -17,7 +17,12 @@ import graphkb.embed.local as local
 from graphkb.embed import EMBEDDERS, make_embedder
 from graphkb.embed.cache import vector_key
 from graphkb.embed.prefixes import prefixes_of
-from graphkb.errors import EmbeddingError, MissingExtraError, SettingsError
+from graphkb.errors import (
+    EmbeddingError,
+    EmbeddingSettingsError,
+    MissingExtraError,
+    SettingsError,
+)
 from graphkb.settings import Embed
 
 ENGLISH = ("The turbine valve failed in the storm", "Refunds are paid within seven days")
@@ -125,7 +130,9 @@ def test_a_model2vec_folder_is_used_without_a_network(static_folder: Path) -> No
 def test_a_model_that_is_not_there_is_named_with_a_way_out(tmp_path: Path) -> None:
     pytest.importorskip("model2vec")
     missing = make_embedder(Embed(provider="model2vec", model=str(tmp_path / "gone")))
-    with pytest.raises(EmbeddingError, match=r"gone.* cannot be loaded by model2vec .*folder"):
+    with pytest.raises(
+        EmbeddingSettingsError, match=r"gone.* cannot be loaded by model2vec .*folder"
+    ):
         missing.embed_query("x")
 
 

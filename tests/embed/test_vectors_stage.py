@@ -98,6 +98,7 @@ def test_i09_a_text_without_a_vector_is_named_and_found_by_its_words_and_tried_a
     kb = project(root, server)
     assert kb.search("Zinnwald")[0].path == "poison.md"
     assert kb.search("青石公司", method="dense")
+    assert not any("vector" in said for said in kb.query("青石公司在哪里？").warnings)
     assert kb.status()["vectors"] == 4
     assert [finding for finding in kb.doctor() if finding.problem] == []
     server.forget()
@@ -114,6 +115,35 @@ def test_i09_a_text_without_a_vector_is_named_and_found_by_its_words_and_tried_a
     server.forget()
     run(root, server)
     assert server.asked == []
+
+
+def test_answers_say_that_vectors_are_still_being_made(
+    root: Path, server: EmbeddingsServer
+) -> None:
+    kb = project(root, server)
+    questions = "Who leads the Osprey project?", "青石公司在哪里？"
+
+    def warnings() -> set[str]:
+        answers = [kb.query(asked, method) for asked in questions for method in ("local", "global")]
+        assert all(list(a.to_dict()["warnings"]) == list(a.warnings) for a in answers)
+        said = {tuple(w for w in a.warnings if "vector" in w) for a in answers}
+        assert said == {tuple(w for w in kb.search(questions[0]).warnings if "vector" in w)}
+        return set(said.pop())
+
+    seen: list[set[str]] = []
+    kb.index(on_commit=lambda result: seen.append(warnings()))
+    (root / "input" / "新.md").write_text("欧阳娜负责鱼鹰项目的新阀门。", "utf-8")
+    (root / "input" / "new.md").write_text("Nova Quist sells pumps.", "utf-8")
+    kb.index(on_commit=lambda result: seen.append(warnings()))
+    assert seen == [
+        {"the vectors are not made yet: no dense leg"},
+        set(),
+        {
+            "2 of 7 text units have no vector yet and are found by words and graph alone; "
+            "graphkb index makes them"
+        },
+        set(),
+    ]
 
 
 def test_i03_a_batch_limit_loses_no_file(root: Path, server: EmbeddingsServer) -> None:

@@ -115,3 +115,38 @@ def test_the_key_of_a_request_is_that_of_its_options_in_order() -> None:
     options = {"temperature": 0.0, "schema": schema, "structured": "auto"}
     request = Request("http://h/v1", "m", (("user", "问"),), options)
     assert request.key == "2317464d8e5aee2e8b7d8cf2bf051f1e"
+
+
+def test_other_work_waits_until_the_first_call_is_sent_and_not_for_its_reply(
+    server: ModelServer, make: Make
+) -> None:
+    held = threading.Event()
+    server.play = lambda body: said(str(held.wait(10)))
+    model = make()
+    model.start(PROMPTS)
+    model.let_first_go(5)
+    assert not held.is_set()
+    while not server.requests:
+        pass
+    held.set()
+    assert len(model.ask_many(PROMPTS, plain)) == len(PROMPTS)
+
+
+def test_prompts_are_made_a_few_at_a_time_while_there_are_places(
+    server: ModelServer, make: Make
+) -> None:
+    made: list[int] = []
+    seen: list[int] = []
+
+    def prompts() -> Iterator[Prompt]:
+        for number in range(40):
+            seen.append(len(server.requests))
+            made.append(number)
+            yield ask(f"第 {number} 个")
+            if number == 3:
+                while not server.requests:
+                    pass
+
+    model = make(concurrency=8)
+    assert len(model.ask_many(prompts(), plain)) == 40
+    assert seen[4] > 0, "the first is sent before all that have a place are made"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -245,3 +246,27 @@ def test_one_document_more_asks_for_two_reports_at_most(project: Path, server: M
     opened(project, server, *larger).index()
     assert len(server.requests) <= 2
     assert broken(committed(project)) == []
+
+
+def test_the_graph_is_made_while_reports_are_awaited(tmp_path: Path, server: ModelServer) -> None:
+    put(tmp_path, TEAM)
+    asked: list[bool] = []
+
+    def is_made() -> bool:
+        return any((tmp_path / "output" / "graph").glob("*/arrays.json"))
+
+    def play(body: dict[str, Any]) -> Any:
+        asked.append(is_made())
+        end = time.monotonic() + 5
+        while len(asked) > 1 and not is_made() and time.monotonic() < end:
+            time.sleep(0.01)
+        return write_report(body)
+
+    server.play = play
+    result = opened(tmp_path, server, "llm.concurrency=1").index()
+    assert len(asked) > 2
+    assert (asked[0], asked[-1]) == (False, True)
+    assert {"tokenize_units", "build_graph", "write_reports"} <= result.seconds.keys()
+    assert all(seconds >= 0 for seconds in result.seconds.values())
+    with_graph = committed(tmp_path)
+    assert with_graph["search_texts"].height == with_graph["text_units"].height

@@ -74,14 +74,18 @@ def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
         "large": np.arange(50_000, dtype=np.uint64)[::2],
         "one": np.array(3.5),
     }
-    relative = write_arrays(tmp_path, "a", arrays)
+    relative = write_arrays(tmp_path, arrays)
     read = read_arrays(tmp_path, relative)
     assert read.keys() == arrays.keys()
     for name, array in arrays.items():
         assert np.array_equal(read[name], array), name
         assert read[name].dtype == array.dtype
     assert array_damage(tmp_path, relative, content=True) == ""
-    assert write_arrays(tmp_path, "a", arrays) == "graph/a.2"
+    assert write_arrays(tmp_path, arrays) == f"{relative}.2"
+    assert write_arrays(tmp_path, {**arrays, "one": np.array(3.6)}) not in (
+        relative,
+        f"{relative}.2",
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="folders are synced on POSIX systems")
@@ -95,7 +99,7 @@ def test_arrays_are_on_disk_before_anything_can_name_them(
         sync(handle)
 
     monkeypatch.setattr(os, "fsync", noted)
-    relative = write_arrays(tmp_path, "a", {"x": np.arange(3), "y": np.arange(9000)})
+    relative = write_arrays(tmp_path, {"x": np.arange(3), "y": np.arange(9000)})
     folder = tmp_path / relative
     assert sorted(path.name for path in folder.iterdir()) == [FACTS, "x.npy", "y.npy"]
     for path in (*folder.iterdir(), folder, folder.parent, tmp_path):

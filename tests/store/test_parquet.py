@@ -12,7 +12,7 @@ import graphkb
 from graphkb import pipeline
 from graphkb.errors import StoreError
 from graphkb.store import parquet
-from graphkb.tables import PARQUET
+from graphkb.tables import PARQUET, TABLES
 from graphkb.types import IndexResult
 
 OPTIONS = ["embed.when=off"]
@@ -135,3 +135,43 @@ def test_a_full_disk_leaves_the_files_as_they_were(
     assert not list((project / "output").glob(".*.tmp"))
     index(project)
     equal_to_the_tables(project)
+
+
+def test_files_made_ahead_are_taken_while_their_tables_are_the_same(project: Path) -> None:
+    put(project, FILES)
+    index(project)
+    output = project / "output"
+    kb = graphkb.open(project, OPTIONS)
+    tables = {name: kb.table(name) for name in TABLES}
+    changed = {"documents", "text_units", "mentions"}
+    ahead = parquet.ParquetAhead(output)
+    ahead.make(changed, {"mentions"}, tables.__getitem__)
+    assert ahead.has("documents", tables.__getitem__)
+    assert not ahead.has("documents", tables.__getitem__), "a file is taken once"
+    assert not ahead.has("mentions", tables.__getitem__), "its table is not whole"
+    assert not ahead.has("covariates", tables.__getitem__), "its table did not change"
+    ahead.make(changed, {"mentions"}, tables.__getitem__)
+    tables["text_units"] = tables["text_units"].clone()
+    assert not ahead.has("documents", tables.__getitem__), "it is of another table"
+    ahead.make(changed, set(), tables.__getitem__)
+    ahead.close()
+    assert not list(output.glob(".*.tmp")), "what nobody took is removed"
+
+
+def test_a_full_disk_is_told_also_of_a_file_made_ahead(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(project, FILES)
+    index(project)
+    kb = graphkb.open(project, OPTIONS)
+    tables = {name: kb.table(name) for name in TABLES}
+
+    def full(frame: pl.DataFrame, path: Path, **more: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    ahead = parquet.ParquetAhead(project / "output")
+    ahead.make({"mentions"}, set(), tables.__getitem__)
+    with pytest.raises(StoreError, match=r"mentions\.parquet: cannot be written .*No space"):
+        ahead.has("mentions", tables.__getitem__)
+    ahead.close()

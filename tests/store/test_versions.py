@@ -77,6 +77,27 @@ def test_an_opened_version_that_is_let_go_of_says_so(
         opened["snapshot '基线'"].search("Ada Lin")
 
 
+def test_a_stream_of_a_version_that_is_let_go_of_says_so(
+    kb: Path, edit: Edit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Project(kb).create_snapshot("基线")
+    readers = {
+        "version 1": Project(kb).at(1), "snapshot '基线'": Project(kb).at("基线"),
+        "version 1 ": Project(kb),
+    }  # fmt: skip
+    questions = "Who leads Osprey?", "青石公司在哪里？"
+    streams = {what: [r.stream(asked) for asked in questions] for what, r in readers.items()}
+    edit("osprey.md", "Ada Lin", "Bo Berg")
+    monkeypatch.setattr(versions, "KEEP_SECONDS", -1)
+    project = edit("公司.md", "杭州", "苏州")
+    project.delete_snapshot("基线")
+    for what, opened in streams.items():
+        for stream in opened:
+            with pytest.raises(UsageError, match=f"^{what.strip()} is no longer kept; versions: 3"):
+                list(stream)
+    assert "Bo Berg" in project.stream("Who leads Osprey?").answer.text
+
+
 @pytest.mark.parametrize("wanted", ["7", "v9", "没有", "", "1.5", "../kb"])
 def test_an_unknown_version_is_answered_with_what_is_there(kb: Path, wanted: str) -> None:
     Project(kb).create_snapshot("基线")
