@@ -194,7 +194,7 @@ def candidates_of(
     if about.tells:
         candidates = [_ranked(candidate, about) for candidate in candidates]
     else:
-        candidates = [replace(candidate, about=1.0) for candidate in candidates]
+        candidates = [one if one.about == 1 else replace(one, about=1.0) for one in candidates]
     return _of_part(candidates), phrases
 
 

@@ -103,6 +103,6 @@ def table_cells(line: str) -> tuple[str, ...]:
 
 def is_quotable(text: str) -> bool:
     """Headings, table rules, tags and scraps are not sentences worth quoting."""
-    stripped = _TAG.sub("", text).strip()
-    telling = len(stripped) >= 6 and not set(stripped) <= set("|-: *_=")
+    stripped = (_TAG.sub("", text) if "<" in text else text).strip()
+    telling = len(stripped) >= 6 and bool(stripped.strip("|-: *_="))
     return telling and not _HEADING.fullmatch(stripped)
