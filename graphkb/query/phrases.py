@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -28,7 +28,10 @@ WORD = re.compile(rf"[{HAN}]|[^\W_{HAN}]+")
 """A word, or a Chinese character."""
 
 # What may stand between the words of a name: spaces, hyphens, quotes and marks of emphasis.
-_GAP = re.compile(r"[\s\-‐–_*/.`'’\"“”《》「」]*")
+_BETWEEN = r"[\s\-‐–_*/.`'’\"“”《》「」]"
+_GAP = re.compile(f"{_BETWEEN}*")
+_GAPS = re.compile(f"{_BETWEEN}+")
+_HAN = re.compile(f"[{HAN}]")
 
 # Chinese words behind a number that is a name, not an amount.
 _NUMBERED = frozenset("号栋室章届期")
@@ -62,7 +65,9 @@ def phrases_held(question: str, sentences: Sequence[Sentence]) -> tuple[Phrases,
     asked = _words(question)
     pairs = set(_pairs(asked))
     spoken = [word for word, _ in asked]
-    held = [_held_by(sentence, pairs, spoken) for sentence in sentences]
+    near = {"".join(pair): pair for pair in pairs if all(map(_HAN.fullmatch, pair))}
+    far = pairs - {*near.values()}
+    held = [_held_by(sentence, pairs, near, far, spoken) for sentence in sentences]
     cells = {phrase for phrases in held for phrase in phrases if phrase not in pairs}
     inner = {cell for cell in cells if any(_stands_in(cell, o) for o in cells if o != cell)}
     kept: list[Set[Phrase]] = [phrases - inner for phrases in held]
@@ -72,15 +77,32 @@ def phrases_held(question: str, sentences: Sequence[Sentence]) -> tuple[Phrases,
     return Phrases({phrase: weight / total for phrase, weight in rare.items()}), kept
 
 
-def _held_by(sentence: Sentence, pairs: set[Phrase], spoken: Sequence[str]) -> Set[Phrase]:
-    """The pairs that stand in a sentence, and its cells that stand in the question."""
+def _held_by(
+    sentence: Sentence,
+    pairs: set[Phrase],
+    near: Mapping[str, Phrase],
+    far: set[Phrase],
+    spoken: Sequence[str],
+) -> Set[Phrase]:
+    """The pairs that stand in a sentence, and its cells that stand in the question. Of ``pairs``
+    ``near`` has those of two Chinese characters, by both, ``far`` the others."""
     if cells := table_cells(sentence.text):
         return pairs.intersection(_pairs_of(sentence, cells)) | _named_cells(cells, spoken)
-    # Most sentences do not hold both words of any pair, wherever they stand.
-    held = set(map(_form, WORD.findall(fold_script(sentence.text).casefold())))
-    if not any(held.issuperset(pair) for pair in pairs):
-        return set()
-    return pairs.intersection(_pairs(_words(sentence.text)))
+    folded = fold_script(sentence.text).casefold()
+    # Characters are words: those of a pair stand side by side where nothing but gaps parts them.
+    close = _GAPS.sub("", folded) if near else ""
+    found = {pair for joined, pair in near.items() if joined in close}
+    if _holds_far(folded, far):
+        found |= far.intersection(_pairs(_words(sentence.text)))
+    return found
+
+
+def _holds_far(folded: str, far: Set[Phrase]) -> bool:
+    """Whether both words of a pair stand in a folded text, wherever; most texts hold none."""
+    if not far:
+        return False
+    held = set(map(_form, WORD.findall(folded)))
+    return any(held.issuperset(pair) for pair in far)
 
 
 def names_another(question: str, sentence: Sentence) -> bool:

@@ -63,7 +63,16 @@ def fold_script(text: str) -> str:
     """
     if text.isascii():
         return text
+    return _folded_short(text) if len(text) <= _SHORT else _folded(text)
+
+
+def _folded(text: str) -> str:
     return simplify(unicodedata.normalize("NFKC", text).translate(_latin_marks()))
+
+
+# A question looks at the same sentences for words, phrases and periods.
+_SHORT, _KEPT = 300, 8_192
+_folded_short = lru_cache(_KEPT)(_folded)
 
 
 def fold(text: str) -> str:
