@@ -56,8 +56,10 @@ def holds_new(text: str, kind: str, known: Set[str]) -> bool:
     >>> holds_new("Lumora Oy is led by Ada Lin.", "person", {"lumora"})
     True
     """
+    if not holds_kind(text, kind):
+        return False
     new = _WORD.sub(lambda word: "·" if word.group().lower() in known else word.group(), text)
-    return holds_kind(new, kind)
+    return new == text or holds_kind(new, kind)
 
 
 def holds_kind(text: str, kind: str) -> bool:

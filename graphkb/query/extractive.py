@@ -251,6 +251,8 @@ class _Covered:
         self._named: set[Phrase] = set()
         self._introduced: set[str] = set()
         self._names: set[str] = set()
+        # By the identity of candidates: no other is made while these are chosen from.
+        self._held: dict[int, list[tuple[str, float, float]]] = {}
 
     def gain(self, candidate: Candidate) -> float:
         """What a further sentence would bring; nothing where it is about something else than the
@@ -258,13 +260,25 @@ class _Covered:
         if not candidate.about and not candidate.own & self._names:
             return 0.0
         gained = 0.0
-        for token, weight in self._idf.items():
-            share = 1.0 if token in candidate.own else _CONTEXT_SHARE * (token in candidate.context)
+        for token, weight, share in self._held_by(candidate):
             gained += weight * max(share - self._shares.get(token, 0.0), 0.0)
         if gained <= 0:
             return 0.0
         bridge = _BRIDGE_SHARE if candidate.own & self._introduced else 0.0
         return candidate.prior * (gained / self._total + bridge) + self.named(candidate)
+
+    def _held_by(self, candidate: Candidate) -> list[tuple[str, float, float]]:
+        """The question's words that a sentence or what stands above it holds, with their idf and
+        what holding them is worth. It is asked for again at every choice."""
+        held = self._held.get(id(candidate))
+        if held is None:
+            own, context = candidate.own, candidate.context
+            held = self._held[id(candidate)] = [
+                (token, weight, 1.0 if token in own else _CONTEXT_SHARE)
+                for token, weight in self._idf.items()
+                if token in own or token in context
+            ]
+        return held
 
     def named(self, candidate: Candidate) -> float:
         """What of that is for names not held so far."""
