@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from graphkb.errors import StoreError
+from graphkb.errors import GraphkbError, StoreError
 from graphkb.forked import begin_threads
 from graphkb.store.rest_client import without_rest_client
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# What Rust's panics over a file that cannot be are called; they have no class to import.
+_PANICS = ("RustPanic", "PanicException")
+_FULL = re.compile(r"No space left on device|os error 28\b")
 _RUST_PLACE = re.compile(r", /\S+\.rs:\d+")
 # Its Rust part can be loaded only once.
 _PYTHON_OF_LANCEDB = re.compile(r"(?:lancedb|lance_namespace)(?!\._lancedb)(?:\.|\Z)")
@@ -142,18 +145,30 @@ def explained(folder: Path, name: str) -> Iterator[None]:
     """Turn what LanceDB raises into one line that names the table and the way out."""
     try:
         yield
-    except OSError as error:
-        raise StoreError(
-            f"{folder / name}.lance: {_first_line(error)}; check space and permissions"
-        ) from error
-    except (RuntimeError, ValueError, KeyError) as error:
-        raise StoreError(
-            f"{folder / name}.lance: {_first_line(error)}; "
-            "run graphkb doctor --repair, or index with --rebuild"
-        ) from error
+    except GraphkbError:
+        raise
+    except BaseException as error:
+        advice = _advice(error)
+        if not advice:
+            raise
+        raise StoreError(f"{folder / name}.lance: {_first_line(error)}; {advice}") from error
 
 
-def _first_line(error: Exception) -> str:
+def _advice(error: BaseException) -> str:
+    """What to do about something that LanceDB raised; empty where it did not come from there."""
+    if _FULL.search(str(error)):
+        return "free disk space, then run again"
+    if isinstance(error, OSError):
+        return "check space and permissions"
+    is_damage = isinstance(error, RuntimeError | ValueError | KeyError)
+    if is_damage or type(error).__name__ in _PANICS:
+        return "run graphkb doctor --repair, or index with --rebuild"
+    return ""
+
+
+def _first_line(error: BaseException) -> str:
     """What Lance says without the places in its source code."""
+    if type(error).__name__ in _PANICS:
+        return "a file of this table is damaged"
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return _RUST_PLACE.split(line)[0].replace("Wrapped error: ", "")[:300]

@@ -187,6 +187,16 @@ def write_parquet(
     return [output / f"{name}.parquet" for name in due]
 
 
+def forget_parquet(output: Path, tables: Set[str]) -> None:
+    """Have the files that are made of some tables written again: a table that is made anew begins
+    at version 1 once more."""
+    made_from = _made_from(output)
+    views = {name for name, (_, used) in _VIEWS.items() if not tables.isdisjoint(used)}
+    kept = {name: versions for name, versions in made_from.items() if name not in views}
+    if kept != made_from:
+        _say_made_from(output, kept)
+
+
 @contextlib.contextmanager
 def _said(path: Path) -> Iterator[None]:
     """What the system raises becomes a StoreError that names the file."""

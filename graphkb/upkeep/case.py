@@ -16,6 +16,7 @@ from graphkb.settings import Settings
 from graphkb.stages.vectors import EMBED
 from graphkb.store.lance import Store
 from graphkb.store.manifest import KEPT, Manifest, write_manifest
+from graphkb.store.parquet import forget_parquet
 from graphkb.store.snapshots import list_snapshots
 from graphkb.store.versions import (
     drop_unneeded,
@@ -139,6 +140,7 @@ class Case:
             committed_at=now(),
             notes={**self.manifest.notes, "lost": missing} if missing else self.manifest.notes,
         )
+        forget_parquet(self.output, self.lost)
         write_manifest(self.output, repaired)
         # A version that names what is gone cannot be kept.
         for kept in kept_manifests(self.output, self.manifest):

@@ -192,6 +192,21 @@ def rewritten(root: Path, name: str, change: Callable[[pl.DataFrame], pl.DataFra
     write_manifest(root / "output", Manifest(**{**manifest.__dict__, "tables": dict(store.tables)}))
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.75])
+@pytest.mark.parametrize("name", ["mentions", "search_texts"])
+def test_cut_version_files_are_noticed_and_the_table_made_again(
+    kb: Path, name: str, share: float
+) -> None:
+    project = Project(kb)
+    before = contents(project)
+    for file in (kb / "output" / "lancedb" / f"{name}.lance" / "_versions").glob("*.manifest"):
+        file.write_bytes(file.read_bytes()[: int(share * file.stat().st_size)])
+    found = [f.where for f in problems(Project(kb)) if not f.ok]
+    assert str(kb / "output" / "lancedb" / f"{name}.lance") in found
+    mended(Project(kb))
+    assert same(contents(Project(kb)), before) == []
+
+
 @pytest.mark.parametrize("name", ["text_units", "entities", "relationships", "communities"])
 def test_missing_rows_are_noticed_and_made_again(kb: Path, name: str) -> None:
     project = Project(kb)
