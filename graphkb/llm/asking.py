@@ -176,7 +176,8 @@ class Asking(Generic[T]):
             deep = isinstance(error, RecursionError)
             said = "the reply is nested too deep" if deep else " ".join(str(error).split())
             wrong = said[:300] or type(error).__name__
-            self._forget(place, request, reply)
+            self._cache.drop(self._sent(place))
+            self._note_json(place, reply)
             if again:
                 message = f"model {request.model!r}: no usable reply, also after a repair ({wrong})"
                 self._fail(place, ModelFailure("unparseable", message, reply.text))
@@ -185,8 +186,7 @@ class Asking(Generic[T]):
             self._count(place, "repaired")
             self._start(place, self._repair(place))
             return
-        if "schema" in request.options and not reply.cached:
-            self._note_json(request, reply.text)
+        self._note_json(place, reply)
         if again:
             self._cache.put(request, reply)
         self._settle(place, Said(value, reply, again))
@@ -195,17 +195,16 @@ class Asking(Generic[T]):
         wrong, text = self._refused[place]
         return repaired(self._root, self._requests[place], text, wrong)
 
-    def _forget(self, place: int, request: Request, reply: Reply) -> None:
-        """A reply that cannot be used is not kept."""
-        self._cache.drop(self._repair(place) if place in self._refused else request)
-        if "schema" in request.options and not reply.cached:
-            self._note_json(request, reply.text)
+    def _sent(self, place: int) -> Request:
+        """What the reply that came last answers."""
+        return self._repair(place) if place in self._refused else self._requests[place]
 
-    def _note_json(self, request: Request, text: str) -> None:
-        if self._client.memory.trusts(request):
+    def _note_json(self, place: int, reply: Reply) -> None:
+        if reply.cached or self._client.memory.trusts(self._requests[place]):
             return
+        request = self._sent(place)
         try:
-            strict = isinstance(json.loads(text), dict | list)
+            strict = isinstance(json.loads(reply.text), dict | list)
         except (ValueError, RecursionError):
             strict = False
         submit(self._client.memory.note_json(request, strict)).result()

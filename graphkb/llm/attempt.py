@@ -105,10 +105,10 @@ class Attempts:
         tokens = (0, 0)
         await self.pace.enter(asked + expected, call.deadline)
         try:
-            if call.batch.ended is not None:
-                raise call.batch.ended
-            reserved = self._budget.reserve(call.model, asked, expected)
+            call.batch.check()
+            reserved = await self._budget.reserve(call.model, asked, expected)
             try:
+                call.batch.check()
                 started = time.monotonic()
                 with IN_FLIGHT.call(call.step, call.request.messages[-1][1]):
                     data = await self._answer(call, traits, body)

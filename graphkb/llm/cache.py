@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import queue
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,6 +78,8 @@ _TABLES = (
     "base_url TEXT, model TEXT, traits TEXT, PRIMARY KEY (base_url, model))",
 )
 _MOST_IN_ONE_COMMIT = 512
+# Free bytes below which an I/O error is a full disk's: the least a new database and its log take.
+_LEAST_FREE = 100_000
 
 
 class ReplyCache:
@@ -112,10 +116,10 @@ class ReplyCache:
         return database
 
     def _unusable(self, error: Exception) -> StoreError:
-        return StoreError(
-            f"{self.path}: the reply cache cannot be used ({error}); "
-            "run graphkb doctor --repair, or delete the file to start a new one"
-        )
+        advice = "run graphkb doctor --repair, or delete the file to start a new one"
+        if _is_full(error, self.path.parent):
+            advice = "free disk space, then run again"
+        return StoreError(f"{self.path}: the reply cache cannot be used ({error}); {advice}")
 
     def get(self, request: Request) -> Reply | None:
         """The kept reply to exactly this request, or None."""
@@ -262,6 +266,14 @@ class _Write:
     statement: str
     values: tuple[Any, ...]
     done: Future[None]
+
+
+def _is_full(error: Exception, folder: Path) -> bool:
+    """Whether an error is that of a full disk, which SQLite may call an I/O error."""
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith("SQLITE_IOERR"):
+        return folder.is_dir() and shutil.disk_usage(folder).free < _LEAST_FREE
+    return name == "SQLITE_FULL" or getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _json(value: Any) -> str:

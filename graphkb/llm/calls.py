@@ -25,6 +25,11 @@ class Batch:
 
     ended: GraphkbError | None = None
 
+    def check(self) -> None:
+        """Raise what ended them."""
+        if self.ended is not None:
+            raise self.ended
+
 
 @dataclass
 class Call:

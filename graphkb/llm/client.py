@@ -129,7 +129,9 @@ class ChatClient:
             traits = self.memory.traits(call.model)
             answers = self.attempts.answers
             try:
-                return await self.attempts.ask(call, traits)
+                reply = await self.attempts.ask(call, traits)
+                self.memory.note_sent(call.request, traits)
+                return reply
             except Fault as fault:
                 if await self._adapt(call, traits, fault, tries):
                     self._ledger.add(call.step, call.model, {"retries": 1})

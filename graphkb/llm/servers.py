@@ -27,6 +27,8 @@ class Traits:
     false where instructions must stand in the user message. ``reasons`` is true when reasoning
     used up a limit meant for the reply, ``late_thoughts`` when thoughts come without an opening
     mark, ``thinking_off`` when thinking must be switched off. ``streaming``: can it stream?
+    ``json_tried`` is true once JSON mode itself was refused or ignored: plain text that was kept
+    without it is not believed.
     """
 
     mode: Mode = "schema"
@@ -39,11 +41,13 @@ class Traits:
     late_thoughts: bool = False
     thinking_off: bool = False
     streaming: Literal["yes", "no", "only"] = "yes"
+    json_tried: bool = False
 
     def step_down(self) -> Traits:
         """The next less strict way of asking for JSON."""
         place = min(MODES.index(self.mode) + 1, len(MODES) - 1)
-        return replace(self, mode=MODES[place])
+        tried = self.json_tried or self.mode == "json"
+        return replace(self, mode=MODES[place], json_tried=tried)
 
     def as_dict(self) -> dict[str, Any]:
         """What differs from the defaults."""
@@ -61,6 +65,8 @@ class Traits:
                 kept[name] = value
         if kept.get("mode") not in MODES:
             kept.pop("mode", None)
+        if kept.get("mode") == "text" and not kept.get("json_tried"):
+            kept["mode"] = "json"
         return cls(**kept)
 
 
@@ -82,6 +88,8 @@ class ServerMemory:
         self._endpoint = endpoint
         self._traits: dict[str, Traits] = {}
         self._broken: dict[tuple[str, Mode | None], int] = {}
+        # How requests were sent whose replies were not judged yet, by their keys.
+        self._sent: dict[str, Mode | None] = {}
 
     def traits(self, model: str) -> Traits:
         """What this server proved, in this run and in earlier ones."""
@@ -109,13 +117,20 @@ class ServerMemory:
         fixed = request.options.get("structured", "auto") != "auto"
         return mode in (None, "text") or fixed or self._broken.get((request.model, mode)) == _KEPT
 
+    def note_sent(self, request: Request, traits: Traits) -> None:
+        """Remember how a request was sent that is answered now; only what is not settled yet."""
+        if not self.trusts(request):
+            self._sent[request.key] = mode_of(request, traits)
+
     async def note_json(self, request: Request, strict: bool) -> None:
         """Whether a reply was JSON as its request asked; a server that breaks this promise from
-        the first on is asked less strictly from then on."""
-        if self.trusts(request):
-            return
+        the first on is asked less strictly from then on. Replies to what was sent before that
+        tell nothing of the new way."""
         traits = self.traits(request.model)
-        key = (request.model, mode_of(request, traits))
+        sent = self._sent.pop(request.key, None)
+        if sent != mode_of(request, traits) or self.trusts(request):
+            return
+        key = (request.model, sent)
         broken = self._broken.get(key, 0) + 1
         if strict:
             self._broken[key] = _KEPT

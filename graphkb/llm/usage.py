@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Mapping, Sequence
 
@@ -59,7 +60,8 @@ class Ledger:
 class Budget:
     """What this process may still pay: USD and tokens, 0 for no limit.
 
-    Calls in flight are counted with what they are expected to take. The first call that would
+    Calls in flight are counted with what they are expected to take; where only they stand in the
+    way of the next call it waits for them, and those behind it wait too. The first call that would
     exceed the budget ends it: all later ones are refused too, so that a run stops instead of
     picking the small calls.
     """
@@ -73,37 +75,57 @@ class Budget:
         self._reserved = 0
         self._reserved_usd = 0.0
         self._lock = threading.Lock()
+        self._turn = asyncio.Lock()
+        self._settled = asyncio.Event()
         self.limited = bool(usd or tokens)
         self.ended = ""
 
-    def reserve(self, model: str, prompt_tokens: int, reply_tokens: int) -> tuple[int, float]:
+    async def reserve(self, model: str, prompt_tokens: int, reply_tokens: int) -> tuple[int, float]:
         """Set aside what a call is expected to take; give it to :meth:`settle` after.
 
         Raises ModelFailure (budget).
         """
         tokens = prompt_tokens + reply_tokens
         price = self._ledger.price(model, prompt_tokens, reply_tokens) or 0.0
-        with self._lock:
-            if not self.ended:
-                self.ended = self._exceeded(tokens, price)
-            if self.ended:
-                raise ModelFailure("budget", self.ended)
-            self._reserved += tokens
-            self._reserved_usd += price
+        async with self._turn:
+            while self._must_wait(tokens, price):
+                self._settled.clear()
+                await self._settled.wait()
+            with self._lock:
+                if not self.ended and not self._fits(tokens, price, in_flight=True):
+                    self.ended = self._exceeded(tokens, price)
+                if self.ended:
+                    raise ModelFailure("budget", self.ended)
+                self._reserved += tokens
+                self._reserved_usd += price
         return tokens, price
 
+    def _must_wait(self, tokens: int, price: float) -> bool:
+        """Whether a call would fit if those in flight took nothing."""
+        with self._lock:
+            fits_later = self._reserved > 0 and self._fits(tokens, price, in_flight=False)
+            return not self.ended and fits_later and not self._fits(tokens, price, in_flight=True)
+
+    def _fits(self, tokens: int, price: float, *, in_flight: bool) -> bool:
+        """Whether a call fits the budget, beside what is reserved for calls ``in_flight``."""
+        used = self._spent + tokens + in_flight * self._reserved
+        paid = self._paid + price + in_flight * self._reserved_usd
+        enough = not self._tokens or used <= self._tokens
+        return enough and (not self._usd or paid <= self._usd)
+
     def _exceeded(self, tokens: int, price: float) -> str:
+        """What is said of the call that does not fit."""
         if self._tokens and self._spent + self._reserved + tokens > self._tokens:
-            return (
-                f"llm.budget_tokens: {self._tokens:,} would be exceeded, {self._spent:,} are used; "
-                "raise it and run again, what was paid for is kept"
-            )
-        if self._usd and self._paid + self._reserved_usd + price > self._usd:
-            return (
-                f"llm.budget_usd: {self._usd:g} would be exceeded, {self._paid:.4f} are spent; "
-                "raise it and run again, what was paid for is kept"
-            )
-        return ""
+            setting, most, wanted = "tokens", f"{self._tokens:,}", f"{tokens:,} tokens"
+            used, reserved = f"{self._spent:,}", f"{self._reserved:,}"
+        else:
+            setting, most, wanted = "usd", f"{self._usd:g}", f"{price:.4f} USD"
+            used, reserved = f"{self._paid:.4f}", f"{max(self._reserved_usd, 0.0):.4f}"
+        return (
+            f"llm.budget_{setting}: {most} would be exceeded by a call of about {wanted}: {used} "
+            f"used, {reserved} reserved for calls in flight; raise it and run again, what was paid "
+            "for is kept"
+        )
 
     def settle(
         self, reserved: tuple[int, float], model: str, prompt_tokens: int, reply_tokens: int
@@ -115,3 +137,4 @@ class Budget:
             self._reserved_usd -= reserved[1]
             self._spent += prompt_tokens + reply_tokens
             self._paid += price
+        self._settled.set()

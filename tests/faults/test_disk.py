@@ -18,6 +18,7 @@ from law import broken, committed, differences
 import graphkb
 from graphkb.embed.cache import VectorCache
 from graphkb.errors import StoreError
+from graphkb.llm.cache import Reply, ReplyCache, Request
 
 SIZE = 8_000_000
 
@@ -127,6 +128,27 @@ def test_a_full_disk_below_the_vector_cache_says_so(small_disk: Path) -> None:
     filler.unlink()
     cache.put(keys, vectors)
     assert len(cache.get(keys)) == 400
+    cache.close()
+
+
+def test_a_full_disk_below_the_reply_cache_costs_no_paid_reply(small_disk: Path) -> None:
+    folder = small_disk / "output"
+    request = Request("http://h/v1", "m", (("user", "谁？ Who?"),), {})
+    filler = fill(folder, 0)
+    with pytest.raises(StoreError, match=r"llm\.sqlite.*; free disk space, then run again$"):
+        ReplyCache(folder)
+    filler.unlink()
+    cache = ReplyCache(folder)
+    cache.put(request, Reply("陈明", "stop", 1, 1))
+    cache.close()
+    filler = fill(folder, 0)
+    with pytest.raises(StoreError, match=r"llm\.sqlite.*; free disk space, then run again$"):
+        ReplyCache(folder)
+    filler.unlink()
+    cache = ReplyCache(folder)
+    kept = cache.get(request)
+    assert kept is not None
+    assert kept.text == "陈明"
     cache.close()
 
 

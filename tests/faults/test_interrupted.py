@@ -121,7 +121,8 @@ def test_m07_a_second_run_stops_at_once_and_a_dead_ones_lock_is_taken_over(
     tmp_path: Path, server: Embeddings
 ) -> None:
     write_input(tmp_path, 0)
-    server.delay = 0.3
+    # Long enough for the second to begin, however slow the machine is.
+    server.delay = 3
     first = start(tmp_path, server)
     wait_for(first, "embed")
     second = start(tmp_path, server)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from model_server import Answer, ModelServer, said
 from graphkb.errors import ModelFailure, SettingsError
 from graphkb.llm.model import Model, Prompt, Said, plain
 from graphkb.llm.prices import PRICES, WRITTEN, price_of
+from graphkb.llm.usage import Budget, Ledger
 
 Make = Callable[..., Model]
 
@@ -87,6 +89,59 @@ def test_a_budget_in_usd_counts_prices(server: ModelServer, make: Make) -> None:
     outcomes = model.ask_many([ask(str(place)) for place in range(50)], plain)
     assert 8 <= sum(isinstance(outcome, Said) for outcome in outcomes) <= 11
     assert "llm.budget_usd: 0.05 would be exceeded" in str(outcomes[-1])
+
+
+def test_a_call_waits_where_calls_in_flight_will_leave_room_in_the_budget(
+    server: ModelServer, make: Make
+) -> None:
+    def play(body: dict[str, Any]) -> Answer:
+        time.sleep(0.02)
+        status, data = said("ok")
+        data["usage"]["completion_tokens"] = 400 if "first" in str(body) else 10
+        return status, data
+
+    server.play = play
+    model = make(budget_tokens=1200, concurrency=8)
+    outcomes = model.ask_many([ask("first"), *[ask(f"第 {n} 个") for n in range(12)]], plain)
+    assert all(isinstance(outcome, Said) for outcome in outcomes)
+    assert len(server.requests) == 13
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ((0.0, 1000), r"budget_tokens: 1,000 would be exceeded by a call of about 990 tokens: "
+                      r"100 used, 300 reserved for calls in flight; raise it"),
+        ((0.01, 0), r"budget_usd: 0\.01 would be exceeded by a call of about 0\.0099 USD: "
+                    r"0\.0010 used, 0\.0030 reserved for calls in flight; raise it"),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_what_is_used_and_what_is_reserved(
+    limits: tuple[float, int], message: str
+) -> None:
+    async def spend() -> None:
+        budget = Budget(*limits, Ledger({"m": [10.0, 10.0]}))
+        budget.settle(await budget.reserve("m", 100, 100), "m", 50, 50)
+        await budget.reserve("m", 100, 200)
+        await budget.reserve("m", 490, 500)
+
+    with pytest.raises(ModelFailure, match=message):
+        asyncio.run(spend())
+
+
+def test_calls_that_wait_for_room_are_refused_once_there_is_none() -> None:
+    async def spend() -> list[Any]:
+        budget = Budget(0.0, 1000, Ledger({}))
+        flying = await budget.reserve("m", 100, 500)
+        waiting = [asyncio.create_task(budget.reserve("m", 100, 500)) for _ in range(3)]
+        await asyncio.sleep(0.01)
+        assert not any(task.done() for task in waiting)
+        budget.settle(flying, "m", 100, 700)
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    outcomes = asyncio.run(spend())
+    assert [getattr(outcome, "kind", "") for outcome in outcomes] == ["budget"] * 3
+    assert "800 used, 0 reserved" in str(outcomes[0])
 
 
 def test_a_budget_in_usd_needs_prices(make: Make) -> None:
