@@ -58,6 +58,7 @@ from graphkb.store.lock import write_lock
 from graphkb.store.manifest import Manifest, read_manifest, write_manifest
 from graphkb.store.parquet import ParquetAhead, parquet_wanted, write_parquet
 from graphkb.store.versions import (
+    drop_unnamed,
     drop_unneeded,
     last_documents,
     last_number,
@@ -240,7 +241,8 @@ def run_index(
         # A rebuild never writes into tables it cannot trust: it gets a folder of its own.
         folder = last.folder if last else new_folder(output)
         store = Store(output, last.tables if last else {}, folder)
-        # While the lock is held.
+        # While the lock is held, the last first.
+        stack.callback(drop_unnamed, output, "" if last else folder)
         stack.callback(store.settle)
         changes = {"removals": removals, "decisions": decisions}
         said = {name: change(store) if change else None for name, change in changes.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 from collections.abc import Callable
@@ -210,10 +211,24 @@ def _explain(error: ValidationError, where: str, hidden: Callable[[str], str]) -
             problems.append(f"{key}: {item['msg']}; put it in quotes")
         else:
             hint = _provider_hint(item["loc"], item["input"])
+            if item["type"] == "list_type":
+                hint = _list_hint(key, item["input"], "--set" in where)
             seen = item["input"]
             found = repr(hidden(seen)) if isinstance(seen, str) else hidden(repr(seen))
-            problems.append(f"{key}: {item['msg']}, found {found}{hint}")
+            problems.append(f"{key}: {item['msg']}, found {found}{hidden(hint)}")
     return f"{where}: " + "; ".join(problems)
+
+
+def _list_hint(key: str, found: Any, by_override: bool) -> str:
+    """How to write a list with what was given for one: as a value of YAML, also of ``--set``.
+
+    >>> _list_hint("input.include", "*.md, *.txt", False)
+    '; write a list: input.include: ["*.md", "*.txt"]'
+    """
+    parts = re.split(r"[,，、;\s]+", found.strip()) if isinstance(found, str) else [found]
+    written = json.dumps([part for part in parts if part], ensure_ascii=False, default=str)
+    override = f", or --set '{key}={written}'" if by_override else ""
+    return f"; write a list: {key}: {written}{override}"
 
 
 # Names that other programs have for a setting.

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
 from graphkb import __version__
+from graphkb.errors import InputSettingsError
+from graphkb.ingest.closed import behind_closed, closed_among
 from graphkb.ingest.read import file_hash, list_files
+from graphkb.ingest.records import SourceFile
 from graphkb.pipeline import COUNTED, due_stages, plan, read_dictionary
 from graphkb.settings import Settings
 from graphkb.store.lance import Store
@@ -55,11 +61,21 @@ def _extracted(store: Store) -> dict[str, int]:
 
 def _sizes(root: Path, settings: Settings, output: Path, *, indexed: bool) -> dict[str, int]:
     """Bytes on disk by part."""
-    files = (root / settings.input.folder).rglob("*")
-    size = sum(file.stat().st_size for file in files if file.is_file())
+    size = _size_below(root / settings.input.folder)
     parts = part_sizes(output, root / "cache")
     shown = parts if indexed else {"cache": parts["cache"]}
     return {"input": size, **{name: n for name, n in shown.items() if n or name != "snapshots"}}
+
+
+def _size_below(folder: Path) -> int:
+    """Bytes of the files below a folder, of those that can be looked at."""
+    size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                status = os.stat(os.path.join(place, name))
+                size += status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return size
 
 
 def _stale_stages(
@@ -77,11 +93,19 @@ def _stale_stages(
 def _is_stale(
     root: Path, settings: Settings, store: Store | None, manifest: Manifest | None
 ) -> bool:
-    """True when the input folder differs from what is indexed (by path and content)."""
-    folder = root / settings.input.folder
-    if store is None or manifest is None or not folder.is_dir() or manifest.notes.get("lost"):
+    """True when the input folder differs from what is indexed (by path and content), or cannot be
+    looked at."""
+    folder, options = root / settings.input.folder, settings.input
+    if store is None or manifest is None or manifest.notes.get("lost"):
         return True
-    sources = store.read("sources", ("path", "file_hash"))
-    known = {*sources.iter_rows(), *map(tuple, manifest.notes.get("refused", ()))}
-    files = {(file.path, file_hash(file)) for file in list_files(folder, settings.input)}
-    return known != files
+    sources = set(store.read("sources", ("path", "file_hash")).iter_rows())
+    known = {*sources, *map(tuple, manifest.notes.get("refused", ()))}
+    closed: list[SourceFile] = []
+    try:
+        listed = list_files(folder, options, closed=closed)
+    except InputSettingsError:
+        return True
+    files = {(file.path, file_hash(file)): file for file in listed}
+    unknown = [file for pair, file in files.items() if pair not in sources]
+    kept = behind_closed(sources, folder, closed_among([*closed, *unknown]), options)
+    return known != {*files, *((file.path, digest) for file, digest in kept)}

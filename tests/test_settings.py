@@ -273,3 +273,22 @@ def test_what_a_variable_holds_is_not_shown(
         load_by(way, tmp_path, key, "${MY_SECRET}", monkeypatch)
     assert "秘密" not in str(caught.value)
     assert "${MY_SECRET}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("input.include=*.zzz", """--set 'input.include=["*.zzz"]'"""),
+        ("input.exclude=草稿*, 旧/*", """--set 'input.exclude=["草稿*", "旧/*"]'"""),
+        ("extract.entity_types=person", """--set 'extract.entity_types=["person"]'"""),
+        ("search.legs=lexical", """--set 'search.legs=["lexical"]'"""),
+    ],
+)
+def test_one_value_for_a_list_says_how_to_write_a_list(
+    tmp_path: Path, override: str, told: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load_settings(tmp_path, [override])
+    assert told in str(caught.value)
+    written = told.removeprefix("--set '").removesuffix("'")
+    assert load_settings(tmp_path, [written]) != Settings()

@@ -148,3 +148,15 @@ def test_files_that_moved_or_changed_have_not_vanished(tmp_path: Path) -> None:
     for number in range(12, 24):
         (folder / f"{number}.txt").write_text(f"第 {number} 号水泵 pump {number}.", "utf-8")
     assert not any("no longer read" in line for line in kb.index(embed="off").warnings)
+
+
+def test_most_of_a_small_folder_left_out_by_a_pattern_is_warned_of(tmp_path: Path) -> None:
+    folder = tmp_path / "input"
+    folder.mkdir()
+    for number in range(9):
+        name = f"阀门{number}.txt" if number < 5 else f"pump {number}.md"
+        (folder / name).write_text(f"P-{number} 号水泵 pump.", "utf-8")
+    small.indexed(tmp_path)
+    kb = Project(tmp_path, ['input.include=["*.md"]'])
+    said = [line for line in kb.index(embed="off").warnings if "are no longer read" in line]
+    assert [line[:14] for line in said] == ["5 of 9 documen"]

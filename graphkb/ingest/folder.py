@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from graphkb.errors import InputError, InputSettingsError
+from graphkb.errors import InputSettingsError
 from graphkb.ingest.ignored import Ignored
 from graphkb.ingest.records import SourceFile
 from graphkb.settings_input import Input
@@ -15,7 +15,12 @@ from graphkb.settings_input import Input
 _NEVER = frozenset({"thumbs.db", "desktop.ini", "__macosx"})
 
 
-def list_files(folder: Path, options: Input, left_out: list[str] | None = None) -> list[SourceFile]:
+def list_files(
+    folder: Path,
+    options: Input,
+    left_out: list[str] | None = None,
+    closed: list[SourceFile] | None = None,
+) -> list[SourceFile]:
     """Every file below ``folder`` that the patterns let through, at any depth, by path.
 
     Hidden files and folders, Thumbs.db, ``~$`` lock files and __MACOSX are left out. A pattern
@@ -24,17 +29,20 @@ def list_files(folder: Path, options: Input, left_out: list[str] | None = None) 
     anyway). A link that leads out of the folder is listed and not followed, so that reading it
     says where it leads; with ``input.follow_links`` it is, a folder once however many links lead
     there. What cannot be opened is listed too. With ``input.gitignore`` what repositories leave
-    out is left out; a line that says so is added to ``left_out``.
+    out is left out; a line that says so is added to ``left_out``. Folders that cannot be opened
+    and are not excluded are added to ``closed``, whatever is included.
 
-    Raises InputSettingsError where the folder is missing or is a file, InputError where it cannot
-    be opened.
+    Raises InputSettingsError where the folder is missing, is a file or cannot be opened.
     """
-    if not folder.exists():
+    # Unlike Path.exists these do not raise where a folder above may not be entered.
+    if not os.path.exists(folder):
+        if not os.access(_nearest(folder), os.X_OK):
+            raise _not_opened(folder)
         raise InputSettingsError(
             f"the input folder {_shown(str(folder))} does not exist; "
             "create it and put documents in, or change the setting input.folder"
         )
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise InputSettingsError(
             f"the input folder {_shown(str(folder))} is a file; "
             "move the file into a folder and set input.folder to that folder"
@@ -42,12 +50,16 @@ def list_files(folder: Path, options: Input, left_out: list[str] | None = None) 
     include = [_pattern(pattern) for pattern in options.include]
     exclude = [_pattern(pattern) for pattern in options.exclude]
     ignored = Ignored() if options.gitignore else None
+    shut: list[SourceFile] = []
+    found = _walk(folder, ignored, shut, follow_links=options.follow_links)
     files = [
         file
-        for file in _walk(folder, ignored, follow_links=options.follow_links)
+        for file in [*found, *shut]
         if any(pattern.fullmatch(file.path) for pattern in include)
         and not any(pattern.fullmatch(file.path) for pattern in exclude)
     ]
+    if closed is not None:
+        closed += [file for file in shut if not is_excluded(file.path, options)]
     if ignored is not None and left_out is not None:
         left_out += ignored.notes()
     return sorted(files, key=lambda file: (file.path, os.fsencode(file.location)))
@@ -58,7 +70,28 @@ def is_excluded(path: str, options: Input) -> bool:
     return any(_pattern(pattern).fullmatch(path) for pattern in options.exclude)
 
 
-def _walk(folder: Path, ignored: Ignored | None, *, follow_links: bool) -> list[SourceFile]:
+def is_wanted(path: str, options: Input) -> bool:
+    """True for a path that ``input.include`` and ``input.exclude`` let through."""
+    included = any(_pattern(pattern).fullmatch(path) for pattern in options.include)
+    return included and not is_excluded(path, options)
+
+
+def _nearest(folder: Path) -> str:
+    """The nearest folder above that is there."""
+    return str(next(above for above in folder.absolute().parents if os.path.exists(above)))
+
+
+def _not_opened(folder: str | Path) -> InputSettingsError:
+    return InputSettingsError(
+        f"the input folder {_shown(str(folder))} cannot be opened; check its permissions, "
+        "or change the setting input.folder"
+    )
+
+
+def _walk(
+    folder: Path, ignored: Ignored | None, shut: list[SourceFile], *, follow_links: bool
+) -> list[SourceFile]:
+    """Files below a folder; folders that cannot be opened are added to ``shut``."""
     root = os.path.realpath(folder)
     seen = {root}
     stack = [(str(folder), "")]
@@ -70,11 +103,9 @@ def _walk(folder: Path, ignored: Ignored | None, *, follow_links: bool) -> list[
                 entries = sorted(found, key=lambda entry: os.fsencode(entry.name))
         except OSError:
             if below:
-                files.append(SourceFile(_shown(below), Path(location), 0))
+                shut.append(SourceFile(_shown(below), Path(location), 0))
                 continue
-            raise InputError(
-                f"the input folder {_shown(location)} cannot be opened; check its permissions"
-            ) from None
+            raise _not_opened(location) from None
         if ignored is not None and any(entry.name == ".gitignore" for entry in entries):
             ignored.enter(location, _shown(below))
         for entry in entries:

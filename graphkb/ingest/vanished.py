@@ -14,8 +14,8 @@ from graphkb.ingest.assemble import document_path
 from graphkb.settings_input import Input
 from graphkb.types import Refused
 
-# From so many documents on more than half of all are worth a word.
-_MANY = 20
+# So many documents or more that are gone are worth a word where they are more than half of all.
+_MANY = 5
 _REASONS = 3
 
 
@@ -49,7 +49,7 @@ class Vanished:
         )
 
     def warnings(self) -> list[str]:
-        """A line where more than half of many documents are gone, or all."""
+        """A line where more than half of the documents are gone, and not only a few, or all."""
         if not self.gone or (self.left and (self.gone < _MANY or 2 * self.gone <= self.before)):
             return []
         back = f"graphkb snapshot restore {self.version} goes back (for an hour)"

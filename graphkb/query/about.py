@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 
 from graphkb.query.asked_names import asked_names
 from graphkb.query.facts import names_in
+from graphkb.query.owners import owner_of
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.language import HAN, has_han
-from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens, stem
+from graphkb.text.segment import STOP_WORDS, is_word, query_tokens, search_tokens, stem, tag
 from graphkb.types import Passage
 
 # Shares of a name's words, weighted by idf, that name it: most, or less with the first of them
@@ -24,17 +27,39 @@ _DIRECT = 3
 # Of the rank of a sentence so much depends on it.
 _SHARE = 0.5
 
+# Forms of one role, and the two sides of one deal: what one says of it answers for the other.
+_ROLES = (
+    "chairman chairmen chairwoman chairwomen chairperson",
+    "spokesman spokeswoman spokesperson spokesmen",
+)
+_FAMILIES = (
+    "chair chaired chairman chairmen chairwoman chairwomen chairperson",
+    _ROLES[1],
+    "buy bought buyer purchase acquire acquisition sell sold seller sale",
+    "found founder founded establish",
+    "lead led leader",
+)
+
 _NUMBER = re.compile(r"\d")
-# 青松机械 in 青松机械的董事长是谁: common words that make up a name.
-_OWNER = re.compile(rf"^(?:请问|谁是|哪位是|哪个是|什么是)?([{HAN}A-Za-z0-9]{{2,15}}?)的")
-_YEAR = re.compile(r"(?:19|20)\d\d年?.*")
+_YEAR = re.compile(r"(?<=.)(?:19|20)\d\d年?.*|^(?:19|20)\d\d年(?:\d{1,2}月|[上下]半年)?")
+# What stands between two names of which the same is asked.
+_JOINED = re.compile(
+    r"\s*(?:,|，|、|&|,?\s*\b(?:and|or|versus|vs\.?)\b|[和与及跟]|以及|还是)\s*(?:the )?"
+)
+_COMPARING = re.compile(
+    r"^(?:please )?compare (?:the )?|^(?:请)?(?:比较|对比)(?:一下)?", re.IGNORECASE
+)
+_HAN_JOIN = re.compile("[和与及跟、]|以及")
+_JOINED_OWNERS = re.compile(
+    rf"(?:请问|比较)?([{HAN}A-Za-z0-9]{{2,12}}(?:(?:[和与及跟、]|以及)[{HAN}A-Za-z0-9]{{2,12}}?)+)(?=的)"
+)
 _ROLE_OF = re.compile(r"^[A-Z]{2,5} of (?:the )?")
 
 
 @dataclass(frozen=True)
 class AboutName:
-    """A name of the question: its first word, stems with their share of its weight, and what
-    abbreviates it."""
+    """A name of the question: its first word unless it says little, stems with their share of its
+    weight, and what abbreviates it."""
 
     text: str
     first: str
@@ -57,10 +82,11 @@ def names_asked_about(snapshot: Snapshot, question: str) -> list[AboutName]:
         for name in asked_names(question)
         if name.kind in ("name", "code") and name.sure
     ]
-    owner = _OWNER.match(question) if has_han(question) else None
+    # 青松机械 in 青松机械的董事长是谁: common words that make up a name.
+    owner = owner_of(question) if has_han(question) else ""
     if owner:
-        whole = _YEAR.sub("", owner[1])
-        texts = [text for text in texts if text not in owner[1]] + [whole] * bool(whole)
+        whole = _YEAR.sub("", owner).strip()
+        texts = [text for text in texts if text not in owner] + [whole] * bool(whole)
     return [name for text in texts if (name := _about(snapshot, text))]
 
 
@@ -75,7 +101,13 @@ def _about(snapshot: Snapshot, text: str) -> AboutName | None:
     total = sum(weights.values()) or 1.0
     initials = "".join(re.findall(r"\b[A-Z]", text)).lower()
     shares = {word: weight / total for word, weight in weights.items()}
-    return AboutName(text, stem(words[0]), shares, initials if len(initials) > 2 else "")
+    first = "" if _is_place(words[0]) else stem(words[0])
+    return AboutName(text, first, shares, initials if len(initials) > 2 else "")
+
+
+def _is_place(word: str) -> bool:
+    """Whether a Chinese word is the name of a place, which many companies there begin with."""
+    return has_han(word) and is_word(word) and tag(word)[0][1] == "ns"
 
 
 def direct_name(snapshot: Snapshot, question: str) -> AboutName | None:
@@ -85,6 +117,28 @@ def direct_name(snapshot: Snapshot, question: str) -> AboutName | None:
     if len(names) != 1 or len(beside(snapshot, question, names[0])) > _DIRECT:
         return None
     return names[0]
+
+
+def question_of_each(snapshot: Snapshot, question: str) -> list[str]:
+    """The question for each of several things that it asks the same of, where each of these leads
+    straight from one name; none where it does not ask so."""
+    names = [name.text for name in asked_names(question) if name.kind in ("name", "code")]
+    spans = [(question.find(name), question.find(name) + len(name)) for name in names]
+    together = [
+        (first, second)
+        for first, second in pairwise(spans)
+        if _JOINED.fullmatch(question, first[1], second[0])
+    ]
+    parts = [question[a:b] for a, b in dict.fromkeys(span for pair in together for span in pair)]
+    if together:
+        start, end = together[0][0][0], together[-1][1][1]
+    elif found := _JOINED_OWNERS.match(question):
+        (start, end), parts = found.span(1), _HAN_JOIN.split(found.group(1))
+    before = _COMPARING.sub("", question[:start]) if parts else ""
+    each = [f"{before}{part}{question[end:]}" for part in parts] if parts else []
+    if not all(any(name.sure for name in asked_names(one)) for one in each):
+        return []
+    return each if len(each) > 1 and all(direct_name(snapshot, one) for one in each) else []
 
 
 def beside(snapshot: Snapshot, question: str, name: AboutName) -> set[str]:
@@ -104,6 +158,31 @@ def introduced_names(sentence: str, dictionary: Sequence[str]) -> set[str]:
         for word in search_tokens(text, dictionary)
         if word not in STOP_WORDS and (len(word) > 2 or (has_han(word) and len(word) > 1))
     }
+
+
+@lru_cache
+def _families(written: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(map(stem, words.split())) for words in written)
+
+
+def role_forms(stems: Set[str]) -> Set[str]:
+    """The other forms of the roles among stems: for men, women and several.
+
+    >>> sorted(role_forms({"chairmen", "chair"}))[:2]
+    ['chairman', 'chairmen']
+    """
+    return frozenset().union(*(one for one in _families(_ROLES) if not one.isdisjoint(stems)))
+
+
+def with_kin(stems: Set[str]) -> Set[str]:
+    """Stems with those that say the same of somebody else, or from the other side.
+
+    >>> sorted(with_kin({"chairwoman"}) & {"chairman", "chair", "sold"})
+    ['chair', 'chairman']
+    """
+    return frozenset(stems).union(
+        *(family for family in _families(_FAMILIES) if not family.isdisjoint(stems))
+    )
 
 
 class About:

@@ -28,7 +28,7 @@ from graphkb.query.hybrid import hybrid_context, placed_citations
 from graphkb.query.impact import impact_answer
 from graphkb.query.local import local_context
 from graphkb.query.marks import hide_code, show_code
-from graphkb.query.of_page import with_asked_page
+from graphkb.query.of_page import not_there, with_asked_part
 from graphkb.query.quoted import documents_of, quote_answer
 from graphkb.query.route import clean_question, route
 from graphkb.query.stream import AnswerStream
@@ -124,7 +124,7 @@ def _flow(snapshot: Snapshot, ask: Ask, method: str, whole: bool) -> Generator[s
     ask, method = understand(snapshot, ask, method, notes, with_model=model is not None)
     ask = _widened(snapshot, ask, method, notes)
     context = with_absent_files(snapshot, ask.search, METHODS[method](snapshot, ask))
-    context = with_asked_page(snapshot, ask.search, context)
+    context = with_asked_part(snapshot, ask.search, context)
     notes.add(context.trace, context.warnings)
 
     late = replace(ask, deadline=begun + seconds)
@@ -149,6 +149,10 @@ def _answered(
 ) -> Generator[str, None, Answer]:
     """The model's answer, the documents' own words where it fails or there is none, or a
     refusal."""
+    if told := not_there(snapshot, ask.search, _language(snapshot, ask)):
+        answer = _refusal(snapshot, ask, replace(context, passages=()), told)
+        yield answer.text
+        return answer
     if ask.model and _hopeless(snapshot, context):
         notes.steps.append(Step("refuse", "too little was found to ask the model", 0.0))
         answer = _refusal(snapshot, ask, context)
@@ -285,15 +289,17 @@ def _quoted(snapshot: Snapshot, ask: Ask, context: Context, notes: Notes, why: s
 
 
 def _language(snapshot: Snapshot, ask: Ask) -> str:
-    """The language of the question; that of a file's name says nothing."""
-    return prompt_language(question_language(without_files(snapshot, ask.question)))
+    """The language of the question; that of a file's name says nothing where there is more."""
+    rest = question_language(without_files(snapshot, ask.question))
+    return prompt_language(rest if rest != "und" else question_language(ask.question))
 
 
-def _refusal(snapshot: Snapshot, ask: Ask, context: Context) -> Answer:
+def _refusal(snapshot: Snapshot, ask: Ask, context: Context, told: str = "") -> Answer:
     language = _language(snapshot, ask)
     return Answer(
         question=ask.question,
-        text=missing_names(snapshot, language, context)
+        text=told
+        or missing_names(snapshot, language, context)
         or fill_prompt(snapshot.root, language, "refusal"),
         citations=(),
         refused=True,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from graphkb.extract import han, latin
+from graphkb.query.owners import owning_organisations
 from graphkb.text.language import HAN, has_han
 from graphkb.text.periods import is_of_periods
 from graphkb.text.segment import STOP_WORDS, is_word, tag
@@ -45,6 +46,12 @@ _NO_NAMES = frozenset("城市 汤圆 哥哥 外国 上市 科普 全自动".spli
 _HEADS = frozenset(
     "科技 汽车 银行 保险 软件 资本 医院 大学 学院 中学 煤矿 证券 基金 电子 钢铁 航空 机械".split()
 )
+# What asks for things of a kind, which is no name then.
+_WHICH = re.compile("(?:哪些|哪种|哪几[个种项]|哪类|什么|何种|多少[个种项]?|几[个种项])\\Z")
+# Words in Latin letters that make a question no Chinese one, and the longest name in one.
+_LATIN_WORD = re.compile("[A-Za-z]+")
+_HAN_RUN = re.compile(f"[{HAN}]{{2,}}")
+_LATIN_WORDS, _LONGEST_RUN = 3, 12
 # First letters of the flags of what may stand behind a surname.
 _BEHIND = "nageivj"
 # What closes or opens a question, taken for a part of the name beside it: 张三/是, 文/是.
@@ -129,8 +136,11 @@ def _names(question: str) -> Iterator[tuple[int, int, AskedName]]:
             for start, end, flag in han.name_spans(question)
             if flag != "nz" and not _DATED.search(question, start, end)
         ]
+        found += owning_organisations(question)
+        found += _han_runs(question)
         doubtful.update(span for span in _han_words(question) if span not in found)
         spans |= {*found, *doubtful}
+        spans = {span for span in spans if not _is_asked_for(question, *span)}
     # Of "Austar and Traveland" the two sides are spans of their own.
     spans -= {(a, b) for a, b in spans if any(a == c and d < b for c, d in spans)
               and re.search(r" (?:and|&) ", question[a:b])}  # fmt: skip
@@ -147,6 +157,19 @@ def _names(question: str) -> Iterator[tuple[int, int, AskedName]]:
         sure = not doubted or len(text) > 2 or is_word(text)
         if text not in _NO_NAMES:
             yield start, end, AskedName(text, "name", sure)
+
+
+def _han_runs(question: str) -> list[tuple[int, int]]:
+    """The Chinese in a question that is written in Latin letters: it names something."""
+    if len(_LATIN_WORD.findall(question)) < _LATIN_WORDS:
+        return []
+    runs = [match.span() for match in _HAN_RUN.finditer(question)]
+    return runs if sum(end - start for start, end in runs) <= _LONGEST_RUN else []
+
+
+def _is_asked_for(question: str, start: int, end: int) -> bool:
+    """Whether a word of the dictionary is what a question asks for: 荣耀 in 哪些荣耀."""
+    return _WHICH.search(question, 0, start) is not None and is_word(question[start:end])
 
 
 def _han_words(question: str) -> Iterator[tuple[int, int]]:

@@ -146,7 +146,8 @@ def measure_evidence(
 
 
 def _named(snapshot: Snapshot, question: str, passages: Sequence[Passage], across: bool) -> _Named:
-    """What the question names. ``across`` languages only codes are the same in both."""
+    """What the question names. ``across`` languages only codes are the same in both, and names
+    in the letters of the passages."""
     presence = Presence(snapshot)
     rarest = max(snapshot.vocabulary.idf(("",)).values())
     known = unknown = 0.0
@@ -156,7 +157,7 @@ def _named(snapshot: Snapshot, question: str, passages: Sequence[Passage], acros
     judged = [
         each
         for name in asked_names(question)
-        if name.kind == "code" or not across
+        if not across or name.kind == "code" or _is_written_so(question, name)
         for each in presence.judge(question, name)
     ]
     names = [name for name, _ in judged]
@@ -182,6 +183,12 @@ def _named(snapshot: Snapshot, question: str, passages: Sequence[Passage], acros
     if not across:
         known += _linked(snapshot, question, names)
     return _Named(known, unknown, tuple(missing), tuple(codes), frozenset(beside))
+
+
+def _is_written_so(question: str, name: AskedName) -> bool:
+    """Whether a name is in the letters of another language than the question: then it is as the
+    documents in that language have it."""
+    return name.kind == "name" and has_han(name.text) != (detect_language(question) == "zh")
 
 
 def _is_told_in_chinese(snapshot: Snapshot, name: str) -> bool:

@@ -6,9 +6,18 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from graphkb.query.about import About, beside, direct_name, introduced_names, rank_share
+from graphkb.query.about import (
+    About,
+    beside,
+    direct_name,
+    introduced_names,
+    rank_share,
+    role_forms,
+    with_kin,
+)
 from graphkb.query.asked_kind import asked_kinds, holds_new, words_of
 from graphkb.query.of_period import in_period, of_period, period_fit
+from graphkb.query.other_period import is_of_another, is_of_asked
 from graphkb.query.phrases import Phrase, Phrases, names_another, phrases_held
 from graphkb.query.sentences import Sentence, sentences_of
 from graphkb.search.snapshot import Snapshot
@@ -27,6 +36,8 @@ _KIND_SHARE = 0.2
 _PHRASE_SHARE = 0.3
 # What the rank of a sentence keeps that is of another month than others and the question.
 _OTHER_PERIOD = 0.5
+# What of the words that the best sentence holds one of the asked period must hold to answer.
+_LEAST_WORDS = 0.5
 # A further sentence must bring this share of what the best one brought.
 _LEAST_GAIN = 0.2
 # How much a passage's score counts: (score / best score) to this power, so that sentences of
@@ -56,7 +67,8 @@ class Candidate:
     """A sentence that may be quoted: stems of it and of what stands above it, its rank among the
     passages, the names of the question that it holds; how much it is about what the question
     leads from (:mod:`graphkb.query.about`), and whether it is of the month, quarter or day asked
-    for (:func:`graphkb.query.of_period.period_fit`)."""
+    for (:func:`graphkb.query.of_period.period_fit`); ``other`` marks what says plainly that it is
+    of another period, ``asked`` what is said of the asked one."""
 
     quote: Quote
     own: frozenset[str]
@@ -65,6 +77,8 @@ class Candidate:
     phrases: Set[Phrase]
     about: float = 1.0
     period: int = 0
+    other: bool = False
+    asked: bool = False
 
 
 def stems_of(text: str, dictionary: Sequence[str]) -> frozenset[str]:
@@ -90,9 +104,12 @@ def choose_quotes(
     idf = wanted_stems(snapshot, question)
     without = set(map(stem, ignored))
     idf = {word: weight for word, weight in idf.items() if word not in without} or idf
-    candidates, phrases = candidates_of(snapshot, question, passages)
+    found, phrases = _all_candidates(snapshot, question, passages)
     chosen: list[Quote] = []
     done = _Covered(idf, phrases, snapshot.dictionary)
+    if _is_of_others(found, done, idf):
+        return []
+    candidates = _without_others(found)
     first = 0.0
     while candidates and len(chosen) < limit:
         gains = [done.gain(candidate) for candidate in candidates]
@@ -115,7 +132,7 @@ def guess_warning(snapshot: Snapshot, question: str, quotes: Sequence[Quote]) ->
     it: Acme makes pumps, where its chairman is asked for. Empty where they hold any, or the
     question leads from no one name."""
     name = direct_name(snapshot, question)
-    asked = beside(snapshot, question, name) if name else set()
+    asked = with_kin(beside(snapshot, question, name)) if name else set()
     if name is None or not asked:
         return ""
     for quote in quotes:
@@ -147,6 +164,14 @@ def candidates_of(
     snapshot: Snapshot, question: str, passages: Sequence[Passage]
 ) -> tuple[list[Candidate], Phrases]:
     """The sentences of the passages that may answer the question, with the question's names."""
+    candidates, phrases = _all_candidates(snapshot, question, passages)
+    return _without_others(candidates), phrases
+
+
+def _all_candidates(
+    snapshot: Snapshot, question: str, passages: Sequence[Passage]
+) -> tuple[list[Candidate], Phrases]:
+    """The candidates with those that are of another period than the question names."""
     kinds, asked = asked_kinds(question), words_of(question)
     known = {passage.title: asked | words_of(passage.title) for passage in passages}
     passages = of_period(question, passages)
@@ -182,6 +207,7 @@ def candidates_of(
         start, end = passage.char_start + sentence.start, passage.char_start + sentence.end
         quote = Quote(passage, start, end, text, 0.0, sentence.header)
         own = stems_of(text, snapshot.dictionary) - phrases.other_numbers(names)
+        own |= role_forms(own)
         level = about.standing(passage, start, own, contexts[above])
         # A figure fits any question for one: there the name itself has to tell.
         if fits and "number" not in kinds:
@@ -190,7 +216,16 @@ def candidates_of(
         if period > 0:
             own |= asked_periods
             names = {phrase for phrase in names if not asked_periods.issuperset(phrase)}
-        candidates.append(Candidate(quote, own, contexts[above], prior, names, level, period))
+        other = is_of_another(question, passage, sentence)
+        candidates.append(
+            Candidate(quote, own, contexts[above], prior, names, level, period, other)
+        )
+    # It is asked for only where something is of another period.
+    if any(one.other for one in candidates):
+        candidates = [
+            replace(one, asked=not one.other and is_of_asked(question, *place))
+            for one, place in zip(candidates, places, strict=True)
+        ]
     if about.tells:
         candidates = [_ranked(candidate, about) for candidate in candidates]
     else:
@@ -207,6 +242,38 @@ def _of_part(candidates: Sequence[Candidate]) -> list[Candidate]:
         for one in candidates
         if not (one.period < 0 and one.quote.header and _table(one) in tables)
     ]
+
+
+def _without_others(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates without the rows of another period than the question names; sentences of
+    another one come behind."""
+    return [
+        replace(one, prior=one.prior * _OTHER_PERIOD) if one.other else one
+        for one in candidates
+        if not (one.other and one.quote.header)
+    ]
+
+
+def _is_of_others(
+    candidates: Sequence[Candidate], done: _Covered, idf: Mapping[str, float]
+) -> bool:
+    """Whether what fits the question best is of another period, and nothing of the one it names
+    holds as much of its other words."""
+    others = [one for one in candidates if one.other]
+    if not others:
+        return False
+    best = max(others, key=done.gain)
+    gain = done.gain(best)
+    words = {token: weight for token, weight in idf.items() if not is_of_periods(token)} or idf
+    # A sentence is about many things, the row of a table about what its columns say.
+    least = _LEAST_WORDS * share_held(words, best.own | best.context) * bool(best.quote.header)
+    for one in candidates:
+        share = share_held(words, one.own | one.context) if one.asked else 0.0
+        if one.asked and share and share >= least and done.gain(one) > 0:
+            return False
+        if not (one.asked or one.other) and done.gain(one) >= gain:
+            return False
+    return gain > 0
 
 
 def _table(candidate: Candidate) -> tuple[str, tuple[str, ...]]:

@@ -144,7 +144,7 @@ def names_in(statement: str) -> list[str]:
     """Names in a statement as :func:`missing_names` finds them.
 
     >>> names_in("The chairman of Beta Holdings is Bo Lind."), names_in("李华负责北斗水表。")
-    (['Beta', 'Holdings', 'Bo', 'Lind'], ['李华'])
+    (['Beta', 'Holdings', 'Bo', 'Lind'], ['李华', '北斗'])
     """
     return [*_latin_names(statement), *_han_names(statement)]
 

@@ -28,6 +28,8 @@ def choose_foreign_quotes(
     embedder = snapshot.embedder
     idf = wanted_stems(snapshot, question)
     found, _ = candidates_of(snapshot, question, passages[:_FOREIGN_PASSAGES])
+    # A name in the letters of the documents tells whose sentences they are.
+    found = [one for one in found if one.about]
     candidates = [one for one in found if len(WORD.findall(one.quote.text)) >= _LEAST_SAID]
     # Codes and names are the same in every language: sentences under them come first.
     shared = [

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import PurePosixPath
 
 from graphkb.query.sentences import Sentence, sentences_of, table_cells
 from graphkb.text.names import fold
 from graphkb.text.periods import (
+    Periods,
     agreement,
     closeness,
     named_days,
@@ -30,6 +32,9 @@ _TIME = re.compile(
     r"|(?<!the )(?<!this )(?<!last )(?<!prior )(?<!previous )(?<!current )(?<!per )(?<!/)(?<!/ )"
     r"\b(?:year|date|fy|fiscal|period|quarter|month)\b",
 )
+# What stands between a heading and a table: its title, its unit.
+_MOST_CAPTIONS, _LONGEST_CAPTION = 3, 80
+_SENTENCE_ENDS = tuple(".。!！?？;；")
 # Rows are no names of columns, whatever they look like.
 _UNNAMED = ("",)
 _MONTH = re.compile(r"(?:^|[年份 /])月份?$|月份$|\bmonth\b")
@@ -50,8 +55,8 @@ def of_period(question: str, passages: Sequence[Passage]) -> list[Passage]:
         passage
         for passage in passages
         if (
-            agreement(asked, periods(_place(passage))) >= 0
-            or agreement(asked, named_periods(_told(passage))) > 0
+            agreement(asked, periods(place_of(passage))) >= 0
+            or agreement(asked, _dated(named_periods(_told(passage)), place_of(passage))) > 0
         )
         and _has_sections_of(question, passage)
     ]
@@ -64,16 +69,46 @@ def in_period(question: str, passage: Passage, sentence: Sentence) -> bool:
 
     In the 2022 report, what stands below "Compared with 2021" is still about 2022.
     """
-    asked, above = periods(question), periods(sentence.heading)
-    if not asked.sure or agreement(asked, above) >= 0:
+    asked = periods(question)
+    if not asked.sure:
         return True
-    place = periods(_place(passage))
+    heading = heading_of(passage, sentence)
+    above = periods(heading)
+    if agreement(asked, above) >= 0:
+        return True
+    place = periods(place_of(passage))
     if place.years and place.years <= asked.years and not above.years & asked.years:
         return True
     told = [sentence.text]
     if table_cells(sentence.text):
-        told = [*sentence.header, *_rows(told, sentence.header)]
-    return agreement(asked, named_periods("\n".join(told))) > 0
+        told = [*sentence.header, told_by(sentence)]
+    return agreement(asked, _dated(named_periods("\n".join(told)), heading)) > 0
+
+
+def heading_of(passage: Passage, sentence: Sentence) -> str:
+    """The heading of a sentence; for a row of a table with the lines right above the table, such
+    as "Output in 2024" and "单位：吨"."""
+    if not table_cells(sentence.text):
+        return sentence.heading
+    lines = [line.strip() for line in passage.text[: sentence.start].split("\n")][:-1]
+    while lines and table_cells(lines[-1]):
+        lines.pop()
+    while lines and not lines[-1]:
+        lines.pop()
+    captions: list[str] = []
+    while lines and len(captions) < _MOST_CAPTIONS and _is_caption(lines[-1]):
+        captions.append(lines.pop())
+    return "\n".join((sentence.heading, *reversed(captions)))
+
+
+def _is_caption(line: str) -> bool:
+    is_short = 0 < len(line) <= _LONGEST_CAPTION
+    return is_short and not line.startswith("#") and not line.endswith(_SENTENCE_ENDS)
+
+
+def _dated(told: Periods, above: str) -> Periods:
+    """Months and quarters without a year are of the year that stands above them."""
+    return told if told.years or not told.parts else replace(told, years=periods(above).years)
 
 
 def period_fit(question: str, passage: Passage, sentence: Sentence) -> int:
@@ -81,12 +116,17 @@ def period_fit(question: str, passage: Passage, sentence: Sentence) -> int:
     is about another one, 0 where that is not known (:func:`graphkb.text.periods.closeness`): by
     the cells of a row, the dates in other text, and else by what stands above it."""
     if table_cells(sentence.text):
-        told = "\n".join(_rows([sentence.text], sentence.header or _UNNAMED))
+        told = told_by(sentence)
     else:
         told = sentence.text if named_days(question) else ""
     return (told and closeness(question, told)) or closeness(
-        question, f"{_place(passage)}\n{sentence.heading}"
+        question, f"{place_of(passage)}\n{sentence.heading}"
     )
+
+
+def told_by(row: Sentence) -> str:
+    """The cells of a row, with its periods in words; without numbers that may be anything."""
+    return "\n".join(_rows([row.text], row.header or _UNNAMED))
 
 
 def is_of_part(question: str, passages: Sequence[Passage]) -> bool:
@@ -104,7 +144,8 @@ def _has_sections_of(question: str, passage: Passage) -> bool:
     return not sentences or any(in_period(question, passage, one) for one in sentences)
 
 
-def _place(passage: Passage) -> str:
+def place_of(passage: Passage) -> str:
+    """What stands above all of a passage: title, file name, headings."""
     return "\n".join((passage.title, PurePosixPath(passage.path).stem, passage.heading))
 
 
@@ -140,7 +181,8 @@ def _periods(cells: Sequence[str], names: Sequence[str]) -> Iterator[str]:
     """The cells of a row that are words, periods, or numbers under a name of times."""
     for place, cell in enumerate(cells):
         name = names[place] if place < len(names) else ""
-        month = spelled_month(cell, is_month=_MONTH.search(fold(name)) is not None)
+        is_month = _MONTH.search(fold(name)) is not None
+        month = spelled_month(cell, is_month=is_month, is_time=_is_time(name))
         if month != cell:
             yield month
             continue

@@ -26,7 +26,7 @@ from graphkb.search.link import forms
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.language import has_han
 from graphkb.text.names import fold, name_key
-from graphkb.text.segment import STOP_WORDS, query_tokens, search_tokens, stem
+from graphkb.text.segment import STOP_WORDS, is_word, query_tokens, search_tokens, stem, tag
 from graphkb.text.sentences import sentence_spans
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -56,6 +56,9 @@ _GENERAL = frozenset(
 # Characters of an entity's name from which on it may be the name of a company in a longer one;
 # shorter ones are towns, animals and surnames too (蓝鲸/科技).
 _TELLING = 3
+# Characters that are read behind a name, and what shows that they are part of it.
+_BEHIND = 10
+_COMPANY = re.compile("集团|股份|控股|有限|公司")
 # Seeds of a question that are looked at for what a Chinese name is made of.
 _SEEDS = 8
 
@@ -98,12 +101,26 @@ class Presence:
             return True
         by_letter = has_han(text) or any(map(str.isdecimal, text))
         if by_letter and self._literal(spellings(text)):
-            return True
+            return not has_han(text) or self._stands_by_itself(text)
         held = self._share_held(text.replace("-", " ")) >= _HELD
         # What an abbreviation stands for may be written out everywhere; what lies in a folder
         # may be all about its name.
         open_ = not held and (_ABBREVIATION.fullmatch(text) or self._is_place(text))
         return None if open_ else held
+
+    def _stands_by_itself(self, name: str) -> bool:
+        """Whether a Chinese name that is written somewhere is not each time the beginning of
+        another word of the dictionary: 中国移动 in 中国移动通信史."""
+        words = [w for w in _words(name, self._snapshot.dictionary) if self._known(w)]
+        if len(name) <= _TELLING or not words:
+            return True
+        rarest = min(words, key=self._snapshot.vocabulary.document_frequency)
+        found = [
+            text[match.start() : match.end() + _BEHIND]
+            for text in map(self._text, self._units_with(rarest)[:_READ])
+            for match in re.finditer(re.escape(name), text)
+        ]
+        return not found or not all(_goes_on(name, text) for text in found)
 
     def _holds_part(self, part: str) -> bool | None:
         """As :meth:`holds`; None for an everyday word, and where only those are missing beside
@@ -250,6 +267,15 @@ class Presence:
 
 def _words(name: str, dictionary: Sequence[str]) -> list[str]:
     return [word for word in query_tokens(name, dictionary) if word not in STOP_WORDS]
+
+
+def _goes_on(name: str, text: str) -> bool:
+    """Whether a text begins with a longer word of the dictionary than the name that it begins
+    with, and that is not the whole name of a company."""
+    for word, _, start, end in tag(text):
+        if start < len(name) < end:
+            return is_word(word) and not _COMPANY.match(text, end)
+    return False
 
 
 def _forms(word: str) -> list[str]:

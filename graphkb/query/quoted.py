@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphkb.llm.prompts import fill_prompt
+from graphkb.query.about import question_of_each
 from graphkb.query.citations import check_citations, cite
 from graphkb.query.extractive import Quote, choose_quotes, guess_warning
 from graphkb.query.foreign_quotes import choose_foreign_quotes
@@ -14,6 +15,7 @@ from graphkb.query.of_file import is_about_a_file, of_named_files, opening_quote
 from graphkb.query.sentences import table_cells
 from graphkb.search.files import without_files
 from graphkb.search.snapshot import Snapshot
+from graphkb.text.language import detect_language
 from graphkb.types import Citation, Context, Passage
 
 # Why no model wrote the answer, as it is said above the quotes.
@@ -64,8 +66,17 @@ def quote_answer(
     # Quotes are cut from text units, which are cut from their documents: only marks are checked.
     text, kept, problems = check_citations(text, citations, {})
     if not (context.foreign or context.points or is_about_a_file(snapshot, question)):
-        problems += filter(None, [guess_warning(snapshot, question, quotes)])
+        problems += filter(None, [_guessed(snapshot, question, quotes)])
     return Quoted(text, tuple(kept), tuple(problems))
+
+
+def _guessed(snapshot: Snapshot, question: str, quotes: Sequence[Quote]) -> str:
+    """:func:`guess_warning`; sentences in another language cannot hold the question's words."""
+    warning = guess_warning(snapshot, question, quotes)
+    asked = detect_language(question)
+    if warning and not any(detect_language(quote.text) == asked for quote in quotes):
+        return "the quotes are in another language than the question: they may not answer it"
+    return warning
 
 
 def documents_of(snapshot: Snapshot, citations: Sequence[Citation]) -> dict[str, str]:
@@ -90,9 +101,18 @@ def _quotes(snapshot: Snapshot, question: str, context: Context) -> list[Quote]:
         return [_whole(passage) for passage in context.passages]
     if context.foreign:
         return choose_foreign_quotes(snapshot, question, context.passages)
+    if each := question_of_each(snapshot, question):
+        return _of_each(snapshot, each, context.passages)
     own = of_named_files(snapshot, asked, context.passages)
     quotes = choose_quotes(snapshot, question, own, options.max_sentences) if own else []
     return quotes or choose_quotes(snapshot, question, context.passages, options.max_sentences)
+
+
+def _of_each(snapshot: Snapshot, each: Sequence[str], passages: Sequence[Passage]) -> list[Quote]:
+    """Sentences for each of several questions, as many for one as for another, without repeats."""
+    limit = max(snapshot.settings.answer.max_sentences // len(each), 1)
+    chosen = [quote for one in each for quote in choose_quotes(snapshot, one, passages, limit)]
+    return list({(q.passage.document_id, q.start): q for q in chosen}.values())
 
 
 def _whole(passage: Passage) -> Quote:

@@ -25,6 +25,15 @@ _GLOBAL = re.compile(
     re.IGNORECASE,
 )
 
+_THEME = re.compile(r"themes?|主题", re.IGNORECASE)
+_ONE_THEME = re.compile(r"\btheme\b|[的上]主题(?:词|口号)?(?:是|为|叫)", re.IGNORECASE)
+_DOCUMENTS = re.compile(
+    r"\b(?:documents?|files?|collection|corpus|knowledge base|data ?set|texts?|notes)\b"
+    r"|文档|资料|知识库|文件|材料|语料",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[“\"‘「『《][^“”\"’」』》]{2,}[”\"’」』》]")
+
 # e5 and BM25 gain nothing from more, and a part of a question is another question.
 MAX_QUESTION = 8_000
 
@@ -57,14 +66,34 @@ def clean_question(question: str) -> str:
 
 
 def is_about_everything(question: str) -> bool:
-    """True for questions about the collection as a whole.
+    """True for questions about the collection as a whole; the theme of what stands in quotes is
+    asked of that one thing.
 
     >>> is_about_everything("What are the main themes?"), is_about_everything("主要变化有哪些？")
     (True, True)
     >>> is_about_everything("Who leads the valve team?"), is_about_everything("E1043 怎么办")
     (False, False)
+    >>> is_about_everything("“智慧车联网论坛”的主题是什么？"), is_about_everything("有哪些主题？")
+    (False, True)
     """
-    return _GLOBAL.search(question) is not None
+    if _GLOBAL.search(question) is None:
+        return False
+    return not (_QUOTED.search(question) and _is_theme_alone(question))
+
+
+def _is_theme_alone(question: str) -> bool:
+    """Whether nothing but the word theme or 主题 lets a question be one about the whole."""
+    return all(_THEME.fullmatch(found.group()) for found in _GLOBAL.finditer(question))
+
+
+def _is_of_one_thing(question: str) -> bool:
+    """Whether a question asks for the one theme of something that is no document.
+
+    >>> _is_of_one_thing("联通大会的主题是什么？"), _is_of_one_thing("这些文档的主题是什么？")
+    (True, False)
+    """
+    theme = _ONE_THEME.search(question) and not _DOCUMENTS.search(question)
+    return bool(theme) and _is_theme_alone(question)
 
 
 def route(snapshot: Snapshot, question: str, *, with_model: bool = False) -> Route:
@@ -75,12 +104,13 @@ def route(snapshot: Snapshot, question: str, *, with_model: bool = False) -> Rou
     than one passage, ``hybrid`` where its evidence is thin. ``drift`` costs many calls and is
     only taken when it is asked for.
     """
-    if is_about_everything(question) and not named_files(snapshot, question):
+    seeds = snapshot.graph.link(question)
+    of_one = bool(seeds) and _is_of_one_thing(question)
+    if is_about_everything(question) and not of_one and not named_files(snapshot, question):
         if has_reports(snapshot):
             return Route("global", "the question asks about the collection as a whole")
         if with_model:
             return Route("lazy", "the question asks about the whole, and there are no reports")
-    seeds = snapshot.graph.link(question)
     if not seeds:
         return Route("hybrid", "no entity of the graph is named in the question")
     named = ", ".join(f"“{seed.surface}”" for seed in seeds[:3])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from graphkb.query.headlines import is_headline
 from graphkb.text.headings import HEADING_MARKS
+from graphkb.text.language import HAN
 from graphkb.text.sentences import sentence_spans
 from graphkb.text.table_head import table_lines
 from graphkb.text.table_rows import row_cells
@@ -17,6 +18,9 @@ _HEADING = re.compile(HEADING_MARKS + r"(.*)")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]*>")
 _VISIBLE = re.compile(r"[^\n]")
+_SHORT = 6
+_HAN = re.compile(f"[{HAN}]")
+_SAYS = re.compile(r"[。！？]\Z|\w[：:]\s*\w")
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,16 @@ def table_cells(line: str) -> tuple[str, ...]:
 
 
 def is_quotable(text: str) -> bool:
-    """Headings, table rules, tags and scraps are not sentences worth quoting."""
+    """Headings, table rules, tags and scraps are not sentences worth quoting. What is shorter than
+    six letters is one where it ends as a sentence or says what something is; a Chinese character
+    says about as much as two letters.
+
+    >>> [is_quotable(text) for text in ("单位：元", "他已离职。", "Unit", "注册资本")]
+    [True, True, False, False]
+    """
     stripped = (_TAG.sub("", text) if "<" in text else text).strip()
-    telling = len(stripped) >= 6 and bool(stripped.strip("|-: *_="))
+    telling = bool(stripped.strip("|-: *_=")) and (
+        len(stripped) >= _SHORT
+        or (len(stripped) + len(_HAN.findall(stripped)) >= _SHORT and bool(_SAYS.search(stripped)))
+    )
     return telling and not _HEADING.fullmatch(stripped)

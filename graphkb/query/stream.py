@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 
-from graphkb.errors import StoreError
+from graphkb.errors import StoreError, UsageError
 from graphkb.types import Answer
+
+_FAILED = "the answer ended with an error before it was complete: ask again"
 
 
 class AnswerStream:
-    """Iterate over pieces of the answer's text; :attr:`answer` is there at the end.
+    """Iterate over pieces of the answer's text; :attr:`answer` is there at the end. A loop that was
+    left is gone on with by another.
 
     The pieces are what the model says. Citations are checked at the end, so marks that the
     answer does not hold any more may be among them.
@@ -21,15 +24,25 @@ class AnswerStream:
         self._answer: Answer | None = None
 
     def __iter__(self) -> Iterator[str]:
-        if self._answer is None:
-            self._answer = yield from self._flow
+        # Not by "yield from": who leaves the loop early would close the flow with it.
+        while self._answer is None:
+            try:
+                piece = next(self._flow)
+            except StopIteration as end:
+                if end.value is None:
+                    raise UsageError(_FAILED) from None
+                self._answer = end.value
+                return
+            yield piece
 
     @property
     def answer(self) -> Answer:
-        """The checked answer; what has not come yet is waited for."""
+        """The checked answer; what has not come yet is waited for, also after a loop that was left
+        early. Raises UsageError where an error ended it before."""
         for _ in self:
             pass
-        assert self._answer is not None
+        if self._answer is None:
+            raise UsageError(_FAILED)
         return self._answer
 
 
@@ -71,6 +84,7 @@ class AsyncAnswerStream:
 
     @property
     def answer(self) -> Answer:
-        """The checked answer, after the last piece."""
-        assert self._stream is not None, "iterate over the stream first"
+        """The checked answer, after the last piece. Raises UsageError before the first."""
+        if self._stream is None:
+            raise UsageError("no piece of the answer was asked for: async for piece in stream: …")
         return self._stream.answer

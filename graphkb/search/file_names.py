@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from graphkb.text.asked_page import asked_page
+from graphkb.text.asked_page import asked_pages, asked_rows
 from graphkb.text.language import HAN
 from graphkb.text.names import fold
 
@@ -15,6 +15,7 @@ from graphkb.text.names import fold
 _LONGEST_QUESTION, _LONGEST_NAME = 400, 120
 _KEPT_QUESTIONS = 256
 _SUFFIX = re.compile(r"(?<=[^\s.])\.[A-Za-z0-9]{1,8}(?![A-Za-z0-9_]|[.\-/][A-Za-z0-9])")
+_INNER = re.compile(r"[A-Za-z0-9_.\-/]")
 _WORD_START = re.compile(rf"(?<![A-Za-z0-9_.\-/])(?=[A-Za-z0-9])|(?=[{HAN}])")
 _WORD_END = re.compile(
     rf"(?<=[A-Za-z0-9])(?![A-Za-z0-9_]|[.\-/][A-Za-z0-9])|(?<=[{HAN}])|(?<=[)）])"
@@ -66,14 +67,15 @@ _SAYS = re.compile(
 class NamedFiles:
     """``names`` as they are written in the question, the documents that have them, and the
     ``rest`` of the question, which may be empty. Not ``sure`` are names without a suffix, which
-    may mean something else. ``page`` is the page or slide of it that the question asks for
-    (:func:`graphkb.text.asked_page.asked_page`), which is not in the rest."""
+    may mean something else. ``pages`` and ``rows`` are those of it that the question asks for
+    by number (:mod:`graphkb.text.asked_page`), which is not in the rest."""
 
     names: tuple[str, ...]
     document_ids: frozenset[str]
     rest: str
     sure: bool = True
-    page: int | None = None
+    pages: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()
 
 
 def may_name_a_file(question: str) -> bool:
@@ -95,8 +97,11 @@ def is_meant_as_file(question: str, start: int, end: int) -> bool:
 class FileNames:
     """The names of all files of a version, folded."""
 
-    def __init__(self, paths: Iterable[tuple[str, str]]) -> None:
-        """``paths`` are (document id, path); several documents may share one."""
+    def __init__(self, paths: Iterable[tuple[str, str]], folder: str = "") -> None:
+        """``paths`` are (document id, path), several documents may share one; the input ``folder``
+        that they are in may be written before them, whole or its last parts."""
+        parts = fold(folder).split("/")
+        self._folders = ["/".join([*parts[at:], ""]) for at in range(len(parts)) if any(parts[at:])]
         self._ids: dict[str, list[str]] = {}
         for document_id, path in paths:
             self._ids.setdefault(path, []).append(document_id)
@@ -160,23 +165,41 @@ class FileNames:
             rest.append(head[at:start])
             at = end
         left = _SAYS.sub(" ", _WITH_NAME.sub(" ", "\0".join([*rest, question[at:]])))
-        page, left = asked_page(left)
+        pages, left = asked_pages(left)
+        rows, left = asked_rows(left)
         return NamedFiles(
             tuple(head[start:end] for start, end in places),
             frozenset().union(*spans.values()),
             " ".join(left.split()),
             sure=any(_SUFFIX.search(head, *span) for span in places),
-            page=page,
+            pages=pages,
+            rows=rows,
         )
 
     def _whole_names(self, folded: str) -> Iterator[tuple[int, int, set[str]]]:
         """Names with their suffix, each the longest that ends there."""
         for match in _SUFFIX.finditer(folded):
             end = match.end()
+            if found := self._in_folder(folded, match.start(), end):
+                yield found
+                continue
             for start in range(max(0, end - _LONGEST_NAME), match.start()):
                 if _WORD_START.match(folded, start) and (ids := self._with_name(folded[start:end])):
                     yield start, end, ids
                     break
+
+    def _in_folder(self, folded: str, dot: int, end: int) -> tuple[int, int, set[str]] | None:
+        """A path with the input folder before it: input/manual.pdf."""
+        for folder in self._folders:
+            start = folded.rfind(folder, max(0, end - _LONGEST_NAME - len(folder)), dot)
+            if start >= 2 and folded[start - 2 : start] in ("~/", "./"):
+                start -= 2
+            if start < 0 or (_INNER.match(folded[max(0, start - 1)]) and start):
+                continue
+            path = folded[start:end].partition(folder)[2]
+            if ids := self._with_name(path):
+                return start, end, ids
+        return None
 
     def _stems_in(self, question: str, folded: str) -> Iterator[tuple[int, int, set[str]]]:
         """Stems, the longest first."""

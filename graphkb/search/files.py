@@ -14,6 +14,7 @@ import polars as pl
 
 from graphkb.search.file_names import NamedFiles, may_name_a_file
 from graphkb.search.selection import Selection, narrow_to
+from graphkb.search.sheets import row_spans
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.asked_page import LAST
 from graphkb.text.segment import query_tokens
@@ -65,22 +66,42 @@ def asks_for_all(question: str) -> bool:
 
 def units_of(snapshot: Snapshot, named: NamedFiles) -> list[str]:
     """The ids of the files' text units that a filter lets through, in the order of the text; of
-    the page that is asked for alone, where they are on pages and any is on that one."""
+    the pages or rows that are asked for alone, where any is on those."""
     whole = snapshot.whole or snapshot
-    columns = ("id", "document_id", "index", "page_start", "page_end")
+    columns = (
+        "id", "document_id", "index", "page_start", "page_end", "char_start", "char_end"
+    )  # fmt: skip
     found = whole.store.where("text_units", "document_id", sorted(named.document_ids), columns)
-    if named.page is not None and (on_page := _on_page(found, named.page)).height:
-        found = on_page
+    if named.pages and (on_pages := _on_pages(found, named.pages)).height:
+        found = on_pages
+    if named.rows and (in_rows := _in_rows(snapshot, named, found)).height:
+        found = in_rows
     ids: list[str] = found.sort("document_id", "index")["id"].to_list()
     among = snapshot.selection
     return ids if among is None else [unit for unit in ids if unit in among.unit_ids]
 
 
-def _on_page(units: pl.DataFrame, page: int) -> pl.DataFrame:
-    """The text units of files that are on their page ``page``, or on their last one."""
+def _on_pages(units: pl.DataFrame, pages: Sequence[int]) -> pl.DataFrame:
+    """The text units of files that are on one of their ``pages``, or on their last one."""
     last = pl.col("page_end").max().over("document_id")
-    wanted = last if page == LAST else pl.lit(page)
-    return units.filter((pl.col("page_start") <= wanted) & (pl.col("page_end") >= wanted))
+    wanted = (last if page == LAST else pl.lit(page) for page in pages)
+    return units.filter(
+        pl.any_horizontal(
+            (pl.col("page_start") <= page) & (pl.col("page_end") >= page) for page in wanted
+        )
+    )
+
+
+def _in_rows(snapshot: Snapshot, named: NamedFiles, units: pl.DataFrame) -> pl.DataFrame:
+    """The text units that one of the rows asked for is in."""
+    spans = row_spans(snapshot, named.document_ids, named.rows, named.rest)
+    start, end = pl.col("char_start"), pl.col("char_end")
+    among = (
+        (pl.col("document_id") == document) & (start < last) & (end > first)
+        for document, found in spans.items()
+        for first, last in found
+    )
+    return units.filter(pl.any_horizontal(*among, pl.lit(False)))
 
 
 def prefer_files(

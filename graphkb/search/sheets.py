@@ -39,6 +39,19 @@ def sheet_place(snapshot: Snapshot, document_id: str, start: int, end: int) -> S
     return found.place(start, end) if found else SheetPlace()
 
 
+def row_spans(
+    snapshot: Snapshot, document_ids: Iterable[str], rows: Sequence[int], question: str = ""
+) -> dict[str, list[tuple[int, int]]]:
+    """Where the rows with those numbers stand in the texts of documents whose rows are known; of
+    the sheets that the question names alone, where it names any."""
+    maps = sheet_maps(snapshot.whole or snapshot, document_ids)
+    return {
+        document_id: [span for row in rows for span in one.spans_of(row, question)]
+        for document_id, one in maps.items()
+        if one.has_rows
+    }
+
+
 def sheet_maps(snapshot: Snapshot, document_ids: Iterable[str]) -> dict[str, SheetMap]:
     """The maps of those documents that may have rows, by id; kept with the snapshot."""
     known, wanted = snapshot.sheet_maps, set(document_ids)

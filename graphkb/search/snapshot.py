@@ -161,7 +161,8 @@ class Snapshot:
     def file_names(self) -> FileNames:
         """What the files of all documents are called."""
         rows = self.store.read("documents", ("id", "path")).iter_rows()
-        return FileNames((document_id, path or "") for document_id, path in rows)
+        folder = (self.root / self.settings.input.folder).absolute().as_posix()
+        return FileNames(((document_id, path or "") for document_id, path in rows), folder)
 
     @cached_property
     def ages(self) -> dict[str, float]:

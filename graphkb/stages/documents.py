@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import polars as pl
 from graphkb import __version__
 from graphkb.errors import InputError
 from graphkb.ingest.assemble import document_path
+from graphkb.ingest.closed import behind_closed, closed_among, closed_warning
 from graphkb.ingest.records import PAGES_FOR_OCR, FileReading, SourceFile
 from graphkb.ingest.vanished import Vanished, without_taken
 from graphkb.settings_input import Ocr
@@ -33,14 +35,17 @@ def read_documents(work: Work) -> dict[str, pl.DataFrame]:
 
     options = work.settings.input
     ignored: list[str] = []
-    listed = list_files(work.root / options.folder, options, ignored)
+    shut: list[SourceFile] = []
+    listed = list_files(work.root / options.folder, options, ignored, shut)
     files = [(file, file_hash(file)) for file in listed]
-    everything = work.kept("read_documents", "sources")
+    closed = _closed(work, files, shut)
+    everything = _sources_to_keep(work, closed)
     old = _without_unread_pages(without_unparsed(everything), options.ocr)
     old = _without_unnamed_sheets(old)
     before = set(old.select("path", "file_hash").iter_rows())
     same = [pair for pair in files if (pair[0].path, pair[1]) in before]
     new = _not_given_up(work, [pair for pair in files if (pair[0].path, pair[1]) not in before])
+    same += closed
     # What was not read of a file that is as it was is said again: it is still missing.
     still = {file.path for file, _ in same} | work.given_up.keys()
     work.remarks = {path: said for path, said in work.remarks.items() if path in still}
@@ -48,11 +53,12 @@ def read_documents(work: Work) -> dict[str, pl.DataFrame]:
     work.refused.extend(work.refused_before)
     frames = _read(work, new, len(files))
     is_all = len(same) == everything.select("path", "file_hash").n_unique()
+    is_all = is_all and "read_documents" not in work.fresh
     if same and is_all and not frames and "removals" not in work.changed:
         return {}
     work.warnings.extend(ignored)
     old_documents = work.table("documents")
-    kept = _sources_kept(work, same)
+    kept = _sources_kept(work, everything, same)
     known = set(kept["path"])
     frames += [kept] if kept.height else []
     frames += _read_again(work, [pair for pair in same if pair[0].path not in known], len(files))
@@ -67,14 +73,19 @@ def read_documents(work: Work) -> dict[str, pl.DataFrame]:
         else pl.DataFrame(schema=schema)
     )
     admitted = without_removals(sources, work.table("removals"))
-    links = [file.path for file in listed if file.location.is_symlink()]
+    links = [file.path for file in listed if os.path.islink(file.location)]
     assembled = assemble_documents(admitted, options.duplicates, links)
     work.documents = _document_changes(old_documents, assembled.documents)
     vanished = _vanished(work, held, assembled.documents.height)
     if not work.allow_empty:
         vanished.check_left(len(files), work.refused, ignored)
     if not assembled.documents.height:
-        work.warnings.append("the input folder holds no text: the knowledge base is now empty")
+        why = (
+            "all that was read was taken out by graphkb remove"
+            if sources.height and not admitted.height
+            else "the input folder holds no text"
+        )
+        work.warnings.append(f"{why}: the knowledge base is now empty")
     work.warnings.extend(vanished.warnings())
     work.warnings.extend(
         f"{path}: same content as {first}, indexed once" for path, first in assembled.duplicates
@@ -86,6 +97,27 @@ def read_documents(work: Work) -> dict[str, pl.DataFrame]:
     )
     sources = pl.concat([admitted, left_out.select(admitted.columns)])
     return {"sources": sources.drop("text"), "documents": assembled.documents}
+
+
+def _closed(work: Work, files: list[File], shut: list[SourceFile]) -> list[File]:
+    """Files of the last run that cannot be opened now, or are below the folders ``shut``: they
+    may all be there still, so they stay as they are, and a line says so."""
+    known = set(work.table("sources").select("path", "file_hash").iter_rows())
+    unknown = [file for file, digest in files if (file.path, digest) not in known]
+    closed = closed_among([*shut, *unknown])
+    options = work.settings.input
+    kept = behind_closed(known, work.root / options.folder, closed, options) if closed else []
+    if kept:
+        work.warnings.append(closed_warning(closed, [file for file, _ in kept]))
+    return kept
+
+
+def _sources_to_keep(work: Work, closed: list[File]) -> pl.DataFrame:
+    """What the last run read; where it is to be read anew, only of files that are closed."""
+    sources = work.table("sources")
+    if "read_documents" not in work.fresh:
+        return sources
+    return sources.filter(pl.col("path").is_in([file.path for file, _ in closed]))
 
 
 def _vanished(work: Work, before: int, left: int) -> Vanished:
@@ -227,14 +259,13 @@ def _note(work: Work, source: SourceFile, digest: str, reading: FileReading) -> 
         work.remarks[source.path] = [[item.where, item.reason] for item in reading.refused]
 
 
-def _sources_kept(work: Work, files: list[File]) -> pl.DataFrame:
-    """Sources, with their texts, of the files that are as the last run read them.
+def _sources_kept(work: Work, old: pl.DataFrame, files: list[File]) -> pl.DataFrame:
+    """Those of the ``old`` sources, with their texts, that are as the last run read them.
 
     The text of a source is that of its document. A copy was left out and has none here. A copied
     row and a file of the same bytes have the text of their original; that of another copied file
     may differ in white space, so it is read again.
     """
-    old = work.kept("read_documents", "sources")
     texts = work.table("documents").select(pl.col("path").alias("document"), "content_hash", "text")
     same = pl.DataFrame(
         {"path": [file.path for file, _ in files], "file_hash": [digest for _, digest in files]},

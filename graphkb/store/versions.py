@@ -116,6 +116,25 @@ def drop_unneeded(output: Path, current: Manifest) -> list[Manifest]:
     return kept
 
 
+def drop_unnamed(output: Path, folder: str) -> None:
+    """Remove the Lance folders that no version names: ``folder``, which a run made that has ended,
+    where none came of it, and those that killed runs left.
+
+    The caller holds the write lock.
+    """
+    try:
+        current = read_manifest(output)
+    except StoreError:
+        current = None
+    unnamed = unnamed_folders(output, [current] if current else [])
+    if current and unnamed:
+        unnamed = unnamed_folders(output, kept_manifests(output, current))
+    for path in unnamed:
+        # Without a manifest that can be read, the others may be of versions that are to come back.
+        if current or path.name == folder:
+            shutil.rmtree(path, ignore_errors=True)
+
+
 def unnamed_folders(output: Path, kept: Iterable[Manifest]) -> list[Path]:
     """Folders of Lance tables that none of these manifests names."""
     named = {manifest.folder for manifest in kept}

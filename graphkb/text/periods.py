@@ -17,6 +17,7 @@ _YEAR = r"(?:1[89]\d\d|20\d\d)"
 _MONTH_NAMES = (
     "january|february|march|april|may|june|july|august|september|october|november|december"
 )
+_SHORT_MONTHS = "jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
 _PART = r"(?:q[1-4]|h[12])"
 _JOINT = r"[\s./-]*"
 _DATE = rf"({_YEAR})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"
@@ -37,7 +38,9 @@ _SURE_YEAR = re.compile(
     rf"(?<!\d)({_YEAR})\s*(?=年|财年|会计年度|版(?![权面]))"
     rf"|(?<![\da-z.,])({_YEAR})[\s-]*(?=(?:edition|version)\b)"
     rf"|\b(?:in|of|since|until|during|before|after|by|for|year|fy|report|"
-    rf"q[1-4]|h[12]|quarter|half|{_MONTH_NAMES})[\s,]*({_YEAR})(?![\d.,%]*\d)",
+    rf"q[1-4]|h[12]|quarter|half|{_MONTH_NAMES}|(?:{_SHORT_MONTHS})\.?)[\s,]*({_YEAR})"
+    r"(?![\d.,%]*\d)"
+    rf"|(?<![\da-z.,])({_YEAR})(?=[-/](?:1[0-2]|0?[1-9])[-/](?:3[01]|[12]\d|0?[1-9])(?!\d))",
     re.ASCII,
 )
 _ANY_YEAR = re.compile(rf"(?<![\da-z.,])({_YEAR})(?![a-z]|[\d.,%]*\d)")
@@ -70,7 +73,6 @@ _MONTH = re.compile(
     rf"|\b({_MONTH_NAMES})\b(?=[\s\d,]*{_YEAR})|(?<!\d){_YEAR}[-/.](1[0-2]|0[1-9])(?!\d)"
     rf"|\b(?:in|during)\s({_MONTH_NAMES})\b"
 )
-_SHORT_MONTHS = "jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
 _MONTHS = {
     **{name: at for at, name in enumerate("一 二 三 四 五 六 七 八 九 十 十一 十二".split(), 1)},
     **{name: at for at, name in enumerate(_MONTH_NAMES.split("|"), 1)},
@@ -86,6 +88,7 @@ _DAYS = re.compile(
 _DAY_FIRST = re.compile(
     rf"(?<![\d.:])({_DAY_NUMBER})(?:st|nd|rd|th)?\s+(?:of\s+)?({_MONTH_NAMES}|{_SHORT_MONTHS})\b"
 )
+_LONGEST_MONTH = 20
 _MONTH_CELL = re.compile(rf"({_MONTH_NAMES}|{_SHORT_MONTHS})\.?")
 MONTH_WORDS = (*_MONTH_NAMES.split("|"), *_SHORT_MONTHS.replace("sept?", "sep|sept").split("|"))
 """English names of months and their short forms."""
@@ -93,7 +96,41 @@ _PERIOD_WORD = re.compile(
     rf"\d{{1,4}}[年月日号]?|{_YEAR}(?:[-/.]\d{{1,2}}){{1,2}}|[年月日号]|年份|月份|q[1-4]|(?:{_MONTH_NAMES}|{_SHORT_MONTHS})"
 )
 _MONTH_NUMBER = re.compile(r"0?[1-9]|1[0-2]")
-_YEAR_MONTH = re.compile(rf"({_YEAR})\s*[-/.年]\s*(1[0-2]|0?[1-9])月?")
+_ANY_MONTH = rf"(?:{_MONTH_NAMES}|{_SHORT_MONTHS})"
+_TWO_DIGITS = r"(?:1[0-2]|0[1-9])"
+# What a cell may hold as a month with its year: 2024/11, 11-2024, Nov-24, 2024 November, 2024M11;
+# and what it means only in a column of times: 2024.11, 11.2024, 202411; of months: 24/11.
+_YEAR_MONTH = re.compile(
+    rf"(?P<year>{_YEAR})\s*(?:[-/年]\s*(?P<month>(?:1[0-2]|0?[1-9]))月?|m(?P<m>{_TWO_DIGITS}|[1-9])"
+    rf"|[-/,.\s]*(?P<name>{_ANY_MONTH})\.?)"
+)
+_MONTH_YEAR = re.compile(
+    rf"(?:(?P<month>1[0-2]|0?[1-9])\s*[-/]\s*(?P<year>{_YEAR})"
+    rf"|(?P<name>{_ANY_MONTH})\.?[-/,\s]*(?:(?P<whole>{_YEAR})|(?:(?<=[-/\s])|')'?(?P<short>\d\d)))"
+)
+_TIME_MONTHS = (
+    re.compile(rf"(?P<year>{_YEAR})\.?(?P<month>{_TWO_DIGITS})|(?P<y>{_YEAR})\.(?P<m>[1-9])"),
+    re.compile(rf"(?P<month>1[0-2]|0?[1-9])\.(?P<year>{_YEAR})"),
+)
+_SHORT_YEAR_MONTH = re.compile(r"(?P<short>1[3-9]|[23]\d)[-/.](?P<month>1[0-2]|0?[1-9])")
+# The same in prose, where numbers may be versions, prices, codes and ratios.
+_WHEN = r"\b(?:in|during|since|until|from|for|of|by|to|and|between)\s+|(?<=[在于到至从自和与])"
+_NOT_AMOUNT = r"(?![\d%]|[-/.,:]\d|\s*(?:[元万亿吨%]|percent\b|(?:usd|eur|gbp|kg)\b))"
+_MONTHS_IN_PROSE = (
+    re.compile(
+        rf"(?<![\da-z])(?P<year>{_YEAR})(?:\s?m(?P<m>{_TWO_DIGITS})"
+        rf"|(?:[-/]|\s+(?!may\b|mar\b|march\b(?!的)))(?P<name>{_ANY_MONTH}))(?![\da-z])"
+    ),
+    re.compile(
+        rf"(?<![\da-z])(?P<name>{_ANY_MONTH})\.?(?:[-/](?P<year>{_YEAR})|\s?'(?P<short>\d\d))"
+        r"(?![\da-z])"
+    ),
+    re.compile(
+        rf"(?:{_WHEN}|^(?=\S+$|\S+的))(?P<name>{_SHORT_MONTHS}|may)-(?P<short>\d\d)(?![\da-z-])"
+    ),
+    re.compile(rf"(?:{_WHEN}|^)(?P<month>1[0-2]|0?[1-9])[-/](?P<year>{_YEAR}){_NOT_AMOUNT}"),
+    re.compile(rf"(?:{_WHEN}|^)(?P<year>{_YEAR})\.(?P<month>{_TWO_DIGITS}){_NOT_AMOUNT}"),
+)
 # 1-3月, March and May 2022, between March and May 2022, Q1-Q3, 前三季度, 1月至3月
 _MONTH_RANGE = re.compile(
     r"(?<!\d)(1[0-2]|0?[1-9])月?\s*(?:[-–—~至到])\s*(1[0-2]|0?[1-9])月"
@@ -145,7 +182,7 @@ def named_periods(text: str) -> Periods:
     """
     folded = _spelled(fold_years(fold(text)))
     years = {int(match[1]) for match in _ANY_YEAR.finditer(folded)}
-    sure = {int(match[1] or match[2] or match[3]) for match in _SURE_YEAR.finditer(folded)}
+    sure = {int(next(filter(None, match.groups()))) for match in _SURE_YEAR.finditer(folded)}
     for match in _FISCAL.finditer(folded):
         first = int(match[1])
         if (first + 1) % 100 == int(match[2]):
@@ -188,21 +225,41 @@ def is_of_periods(token: str) -> bool:
     return _PERIOD_WORD.fullmatch(token) is not None
 
 
-def spelled_month(cell: str, *, is_month: bool) -> str:
+def spelled_month(cell: str, *, is_month: bool, is_time: bool = False) -> str:
     """A cell that holds nothing but a month as ``11月``, with its year where it has one; under a
-    name of months (``is_month``) a bare number, too. Other cells as they are.
+    name of months (``is_month``) a bare number, too, and under one of times (``is_time``) numbers
+    that may be amounts elsewhere. Other cells as they are.
 
     >>> spelled_month("Nov", is_month=False), spelled_month("2024/9", is_month=False)
     ('11月', '2024年9月')
     >>> spelled_month("11", is_month=True), spelled_month("11", is_month=False)
     ('11月', '11')
+    >>> spelled_month("Nov-24", is_month=False), spelled_month("202411", is_month=False)
+    ('2024年11月', '202411')
+    >>> spelled_month("202411", is_month=False, is_time=True)
+    '2024年11月'
     """
     folded = fold(cell).strip()
-    if match := _YEAR_MONTH.fullmatch(folded):
-        return f"{match[1]}年{int(match[2])}月"
+    if not folded or len(folded) > _LONGEST_MONTH:
+        return cell
+    forms = [_YEAR_MONTH, _MONTH_YEAR]
+    if is_month or is_time:
+        forms += _TIME_MONTHS
+    for form in forms:
+        if match := form.fullmatch(folded):
+            return _year_and_month(match)
+    if match := _SHORT_YEAR_MONTH.fullmatch(folded) if is_month or is_time else None:
+        return _year_and_month(match) if is_month else f"{int(match['month'])}月"
     if _MONTH_CELL.fullmatch(folded) or (is_month and _MONTH_NUMBER.fullmatch(folded)):
         return f"{_month(folded.rstrip('.'))}月"
     return cell
+
+
+def _year_and_month(match: re.Match[str]) -> str:
+    found = {name: value for name, value in match.groupdict().items() if value}
+    year = found.get("year") or found.get("whole") or found.get("y") or f"20{found.get('short')}"
+    month = found.get("month") or found.get("m") or found["name"]
+    return f"{year}年{_month(month)}月"
 
 
 def _spelled(folded: str) -> str:
@@ -211,9 +268,17 @@ def _spelled(folded: str) -> str:
         return folded
     spelled = folded.replace("_", " ")
     spelled = _DATE_IN_ONE.sub(r"\1年\2月\3日", spelled)
+    for form in _MONTHS_IN_PROSE:
+        spelled = form.sub(_in_prose, spelled)
     spelled = _YEAR_IN_TWO.sub(r"20\1", spelled)
     spelled = _YEAR_PART.sub(r"\1年 \2 ", spelled)
     return _PART_YEAR.sub(r"\1 \2年 ", spelled)
+
+
+def _in_prose(match: re.Match[str]) -> str:
+    """A month as ``2024年11月`` behind the word that says it is one."""
+    first = min(match.start(name) for name, value in match.groupdict().items() if value)
+    return f"{match.string[match.start() : first]}{_year_and_month(match)}"
 
 
 def _parts(folded: str) -> set[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from graphkb.text.han_years import fold_years
 from graphkb.text.language import HAN, has_han
 from graphkb.text.names import fold, fold_script
+from graphkb.text.question_words import asked_parts
 
 if TYPE_CHECKING:
     import rjieba
@@ -137,7 +138,8 @@ def _tokens(text: str, dictionary: tuple[str, ...], asked: bool) -> Iterator[str
         word = written.casefold()
         found: Sequence[str]
         if match.lastgroup == "han":
-            found = _han_tokens(word, _jieba(dictionary))
+            parts = asked_parts(plain, *match.span(), dictionary) if asked else (word,)
+            found = [token for part in parts for token in _han_tokens(part, _jieba(dictionary))]
         else:
             if mixed and word in mixed:
                 yield from _words_at(plain, match.start(), mixed[word])
@@ -234,6 +236,8 @@ def query_tokens(text: str, dictionary: Iterable[str] = ()) -> list[str]:
 
     >>> query_tokens("E1043 的时候怎么办？")
     ['e1043', '怎么办']
+    >>> query_tokens("婚假有几天？"), query_tokens("《谁是卧底》是谁导演的？")
+    (['婚假', '天'], ['谁', '卧底', '导演'])
     >>> query_tokens("WHO 的总部"), query_tokens("the"), query_tokens("The Who")
     (['who', '总部'], [], ['the', 'who'])
     """

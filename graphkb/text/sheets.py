@@ -7,7 +7,7 @@ each sheet the runs of its lines. A CSV file has one sheet without a name.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -90,6 +90,37 @@ class SheetMap:
         lines = range(self._line(start) - above, self._line(end - 1) - above + 1)
         rows = [row for line in lines if (row := _row(self._rows[first], line))]
         return SheetPlace(names, min(rows, default=None), max(rows, default=None))
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the numbers of rows are known."""
+        return bool(self._starts) and any(self._rows)
+
+    @property
+    def last_row(self) -> int:
+        """The highest number of a row; 0 where none is known."""
+        return max((row for _, _, row in self._numbered()), default=0)
+
+    def spans_of(self, row: int, question: str = "") -> list[tuple[int, int]]:
+        """Where the row with this number stands in the text, without its line end: in each sheet
+        that has one, or in those alone that the question names."""
+        named = [bool(name) and str(name).casefold() in question.casefold() for name in self._names]
+        spans: dict[int, tuple[int, int]] = {}
+        for sheet, line, number in self._numbered():
+            if number == row and (named[sheet : sheet + 1] == [True] or not any(named)):
+                start = spans.get(sheet, (self._lines[line],))[0]
+                spans[sheet] = start, self._lines[line + 1] - 1
+        return list(spans.values())
+
+    def _numbered(self) -> Iterator[tuple[int, int, int]]:
+        """The place of the sheet, the line of the text and the row of each line with a number that
+        is not empty."""
+        bounds = [*(self._line(start) for start in self._starts), len(self._lines) - 1]
+        for sheet, runs in enumerate(self._rows[: len(self._starts)]):
+            for line in range(bounds[sheet], bounds[sheet + 1]):
+                row = _row(runs, line - bounds[sheet])
+                if row and self._lines[line + 1] - self._lines[line] > 1:
+                    yield sheet, line, row
 
     def _line(self, offset: int) -> int:
         return bisect_right(self._lines, offset) - 1

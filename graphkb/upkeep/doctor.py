@@ -11,7 +11,7 @@ import contextlib
 from dataclasses import replace
 from pathlib import Path
 
-from graphkb.errors import StoreError
+from graphkb.errors import StoreError, UsageError
 from graphkb.settings import Settings
 from graphkb.store.lance import Store
 from graphkb.store.lock import lock_state, write_lock
@@ -62,8 +62,11 @@ def examine(root: Path, settings: Settings, repair: bool = False) -> list[Findin
     """Every finding, healthy ones too, in the order they were looked at.
 
     With ``repair`` holds the write lock and mends what can be mended. Raises LockedError when
-    an index run is active then. Without, what looks wrong beside a writer is looked at once more.
+    an index run is active then, UsageError where the project folder is gone. Without, what looks
+    wrong beside a writer is looked at once more.
     """
+    if not root.is_dir():
+        raise UsageError(f"{root}: the project folder does not exist any more")
     output = root / "output"
     held, who = lock_state(output)
     with write_lock(output) if repair and output.is_dir() else contextlib.nullcontext():

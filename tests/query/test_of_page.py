@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import openpyxl
 import pytest
 from pdf_files import SONG, lines, pdf_bytes
 from pptx import Presentation
 
 import graphkb
 from graphkb.query.of_page import narrowed_to
-from graphkb.text.asked_page import LAST, asked_page
+from graphkb.text.asked_page import LAST, asked_pages, asked_rows
 from graphkb.types import Answer, Passage
 from graphkb.view.answer import source_lines
 
@@ -39,6 +40,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> graphkb.Project:
         slide.shapes.title.text, slide.placeholders[1].text = title, text
     slides.save(folder / "launch.pptx")
     (folder / "notes.md").write_text("# Notes\n\nThe lamp is red. The door is blue.\n", "utf8")
+    (folder / "rooms.csv").write_text(
+        "room,seats,colour\nAlder,30,red\nBirch,12,blue\nCedar,9,green\n", "utf8"
+    )
+    book = openpyxl.Workbook()
+    for row in (("原料", "吨"), ("棉花", 33), ("苎麻", 41), ("蚕丝", 7)):
+        book.active.append(row)
+    book.save(folder / "采购.xlsx")
     project = graphkb.Project(root, ["embed.when=off"])
     project.index()
     return project
@@ -75,14 +83,55 @@ def test_nothing_of_other_files_stands_in_for_a_page_without_the_answer(project)
     [
         ("What is on page 2 of notes.md?", "the pages of notes.md are not known"),
         ("notes.md第2页写了什么？", "the pages of notes.md are not known"),
-        ("What is on page 9 of lumora.pdf?", "nothing was found on page 9 of lumora.pdf"),
-        ("launch.pptx第9张幻灯片讲什么？", "nothing was found on slide 9 of launch.pptx"),
+        ("What is in row 2 of lumora.pdf?", "rows of lumora.pdf cannot be asked for"),
+        ("明川季报.pdf第2行写了什么？", "rows of 明川季报.pdf cannot be asked for"),
+        ("What is on pages 3 and 9 of lumora.pdf?", "nothing was found on page 9 of lumora.pdf"),
     ],
 )
-def test_a_page_that_is_not_there_or_not_known_is_said(project, asked, warning):
+def test_a_page_or_row_that_is_not_known_is_said(project, asked, warning):
     answer = project.query(asked)
     assert answer.citations
     assert [warning in said for said in answer.warnings] == [True]
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ("page 9 of lumora.pdf", "lumora.pdf has 3 pages: there is no page 9."),
+        ("What is on pages 8-9 of lumora.pdf?", "lumora.pdf has 3 pages: there is no page 8, 9."),
+        ("明川季报.pdf第9页讲了什么？", "明川季报.pdf 共 3 页，没有第 9 页。"),
+        ("launch.pptx第9张幻灯片讲什么？", "launch.pptx 共 3 张幻灯片，没有第 9 张。"),
+        ("What is in row 20 of rooms.csv?", "The last row of rooms.csv is 4: there is no row 20."),
+        ("采购.xlsx第20行是什么？", "采购.xlsx 的最后一行是第 4 行，没有第 20 行。"),
+    ],
+)
+def test_a_page_or_row_that_no_file_has_is_refused_with_how_many_it_has(project, asked, text):
+    answer = project.query(asked)
+    assert (answer.refused, answer.text, answer.warnings) == (True, text, ())
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("What do pages 2 and 3 of lumora.pdf say?", [*REPORT[1], *REPORT[2]]),
+        ("明川季报.pdf第2页和第3页讲了什么？", [*CHINESE[1], *CHINESE[2]]),
+        ("明川季报.pdf第1-2页讲了什么？", [*CHINESE[0], *CHINESE[1]]),
+        ("What is in row 3 of rooms.csv?", ["| Birch | 12 | blue |"]),
+        ("What is the colour in row 4 of rooms.csv?", ["| Cedar | 9 | green |"]),
+        ("采购.xlsx第3行是什么？", ["| 苎麻 | 41 |"]),
+        ("采购.xlsx第3行和第4行是什么？", ["| 苎麻 | 41 |", "| 蚕丝 | 7 |"]),
+    ],
+)
+def test_several_pages_and_rows_by_their_number_are_answered_from(project, asked, told):
+    answer = project.query(asked)
+    assert (sorted(quotes(answer)), answer.warnings) == (sorted(told), ())
+
+
+def test_the_head_above_quotes_is_in_the_language_of_the_question(project):
+    asked = "明川季报.pdf第2页讲了什么？"
+    assert project.query(asked).text.startswith("以下为文档原文摘录")
+    english = project.query("What does page 2 of 明川季报.pdf say?").text
+    assert english.startswith("From the documents")
 
 
 def test_slides_are_cited_as_slides_and_pages_as_pages(project):
@@ -94,21 +143,43 @@ def test_slides_are_cited_as_slides_and_pages_as_pages(project):
 
 
 @pytest.mark.parametrize(
-    ("question", "page", "rest"),
+    ("question", "pages", "rest"),
     [
-        ("What is on page 12?", 12, "?"),
-        ("the 3rd slide on lenses", 3, "on lenses"),
-        ("Summarise the final page", LAST, "Summarise"),
-        ("第十二页的收入", 12, "的收入"),
-        ("首页", 1, ""),
-        ("第二十三张幻灯片", 23, ""),
-        ("How many pages has it?", None, "How many pages has it?"),
-        ("pages 2-3", None, "pages 2-3"),
-        ("第二章讲什么", None, "第二章讲什么"),
+        ("What is on page 12?", (12,), "?"),
+        ("the 3rd slide on lenses", (3,), "on lenses"),
+        ("Summarise the final page", (LAST,), "Summarise"),
+        ("第十二页的收入", (12,), "的收入"),
+        ("首页", (1,), ""),
+        ("第二十三张幻灯片", (23,), ""),
+        ("How many pages has it?", (), "How many pages has it?"),
+        ("pages 2-3", (2, 3), ""),
+        ("slides 1, 3 and 5", (1, 3, 5), ""),
+        ("Does page 2 or page 3 say so?", (2, 3), "say so?"),
+        ("page 2 and 3 employees", (2,), "and 3 employees"),
+        ("第2、4页", (2, 4), ""),
+        ("第二页和第四页", (2, 4), ""),
+        ("第2页到第4页", (2, 3, 4), ""),
+        ("2-3页", (2, 3), ""),
+        ("第二章讲什么", (), "第二章讲什么"),
     ],
 )
-def test_what_asks_for_a_page(question, page, rest):
-    assert asked_page(question) == (page, rest)
+def test_what_asks_for_pages(question, pages, rest):
+    assert asked_pages(question) == (pages, rest)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("row 20", (20,)),
+        ("Compare rows 3 to 5", (3, 4, 5)),
+        ("第20行", (20,)),
+        ("第三行和第五行", (3, 5)),
+        ("同行业排名第3", ()),
+        ("the back row", ()),
+    ],
+)
+def test_what_asks_for_rows(question, rows):
+    assert asked_rows(question)[0] == rows
 
 
 def test_a_passage_is_cut_at_its_page_breaks():

@@ -37,6 +37,8 @@ def test_cleaning_keeps_words_and_a_part_is_never_taken_for_the_question() -> No
         "总结一下公司的情况",
         "青石谷这两年有哪些主要变化？",
         "知识库里有哪些主题？",
+        "What themes do the reports share?",
+        "总结“智慧车联网论坛”的主题",
     ],
 )
 def test_questions_about_the_whole(question: str) -> None:
@@ -52,6 +54,8 @@ def test_questions_about_the_whole(question: str) -> None:
         "E1043 是什么原因？",
         "专业版每月多少钱？",
         "陈明是谁？",
+        "2024合作伙伴大会“智慧车联网论坛”的主题是什么？",
+        "What was the theme of the “Harbour Forum”?",
     ],
 )
 def test_pointed_questions(question: str) -> None:

@@ -19,10 +19,12 @@ from query.gathering import make_asker, question, user_of
 
 from graphkb import progress
 from graphkb.cli import main
+from graphkb.errors import UsageError
 from graphkb.progress import _so_far
 from graphkb.project import Project
 from graphkb.query.answer import stream_answer
 from graphkb.query.compose import NOT_FOUND
+from graphkb.query.stream import AnswerStream, AsyncAnswerStream
 from graphkb.search.snapshot import Snapshot
 
 ASKED = "Who leads the Osprey project?"
@@ -406,3 +408,33 @@ def test_chat_goes_on_after_a_question_that_cannot_be_asked(
     done = run(root, server, "chat", say="\u200b\nWho leads the Osprey project?\n")
     assert "error: the question is empty" in done.stderr
     assert "Ada Lin leads it [1]." in done.stdout
+
+
+def test_an_answer_is_complete_after_a_loop_that_was_left_early(
+    collection: Snapshot, server: ModelServer, tmp_path: Path
+) -> None:
+    server.play = lambda body: said("Ada Lin leads the Osprey project [1].")
+    model = make_asker(server.url, tmp_path)
+    stream = stream_answer(collection, question(ASKED, model), "local")
+    first = next(iter(stream))
+    rest = "".join(stream)
+    assert first + rest == "Ada Lin leads the Osprey project [1]."
+    again = stream_answer(collection, question(ASKED, model), "local")
+    for _ in again:
+        break
+    assert again.answer.text == stream.answer.text
+    model.close()
+
+
+def test_an_answer_that_failed_or_was_not_begun_is_one_clear_line() -> None:
+    def broken() -> Any:
+        yield "Ada"
+        raise ValueError("broken")
+
+    stream = AnswerStream(broken())
+    with pytest.raises(ValueError, match="broken"):
+        list(stream)
+    with pytest.raises(UsageError, match="ended with an error before it was complete"):
+        _ = stream.answer
+    with pytest.raises(UsageError, match="async for piece in stream"):
+        _ = AsyncAnswerStream(lambda: stream).answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphkb.text.periods import agreement, periods
+from graphkb.text.periods import agreement, periods, spelled_month
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,19 @@ from graphkb.text.periods import agreement, periods
         ("E2024Q, QS-2024Q1X, 2024x, 2024Q12, 2024H3", set(), set()),
         ("FAQ1, iQ3, MQ1-200", set(), set()),
         ("1720241104123, 20241304, A20241104, 20241104元", set(), set()),
+        ("sales in Nov-24", {2024}, {"M11"}),
+        ("sales of Nov '22", {2022}, {"M11"}),
+        ("minutes Nov-2024", {2024}, {"M11"}),
+        ("2024-Nov 的销量", {2024}, {"M11"}),
+        ("in 2024 November", {2024}, {"M11"}),
+        ("2024M11产量", {2024}, {"M11"}),
+        ("revenue in 11/2024", {2024}, {"M11"}),
+        ("11/2024的产量", {2024}, {"M11"}),
+        ("2024.11的产量", {2024}, {"M11"}),
+        ("In 2024 may follow more", {2024}, set()),
+        ("price 11.2024, ratio 1.2024, 2024m2, 11.2024元", set(), set()),
+        ("tel. 555-1124, the DEC-21 module, 24/11", set(), set()),
+        ("Regulation 11/2024", {2024}, set()),
     ],
 )
 def test_periods_are_found(text: str, years: set[int], parts: set[str]) -> None:
@@ -115,3 +128,31 @@ def test_some_years_can_be_nothing_else(text: str, sure: set[int]) -> None:
 )
 def test_titles_are_compared_with_questions(question: str, title: str, expected: float) -> None:
     assert agreement(periods(question), periods(title)) == expected
+
+
+@pytest.mark.parametrize(
+    ("cell", "anywhere", "in_times", "in_months"),
+    [
+        ("11/2024", "2024年11月", "2024年11月", "2024年11月"),
+        ("11-2024", "2024年11月", "2024年11月", "2024年11月"),
+        ("Nov-24", "2024年11月", "2024年11月", "2024年11月"),
+        ("Nov '22", "2022年11月", "2022年11月", "2022年11月"),
+        ("Sept. 2024", "2024年9月", "2024年9月", "2024年9月"),
+        ("2024-Nov", "2024年11月", "2024年11月", "2024年11月"),
+        ("2024 November", "2024年11月", "2024年11月", "2024年11月"),
+        ("2024M11", "2024年11月", "2024年11月", "2024年11月"),
+        ("2024年11月", "2024年11月", "2024年11月", "2024年11月"),
+        ("2024.11", "2024.11", "2024年11月", "2024年11月"),
+        ("11.2024", "11.2024", "2024年11月", "2024年11月"),
+        ("202411", "202411", "2024年11月", "2024年11月"),
+        ("24/11", "24/11", "11月", "2024年11月"),
+        ("11", "11", "11", "11月"),
+        ("202413", "202413", "202413", "202413"),
+        ("11/12", "11/12", "11/12", "11/12"),
+        ("24 Nov", "24 Nov", "24 Nov", "24 Nov"),
+    ],
+)
+def test_a_cell_may_hold_a_month(cell: str, anywhere: str, in_times: str, in_months: str) -> None:
+    assert spelled_month(cell, is_month=False) == anywhere
+    assert spelled_month(cell, is_month=False, is_time=True) == in_times
+    assert spelled_month(cell, is_month=True, is_time=True) == in_months

@@ -115,3 +115,38 @@ def test_tags_cover_the_text(text: str) -> None:
     tagged = tag(text)
     assert "".join(word for word, _, _, _ in tagged) == text
     assert all(text[start:end] == word for word, _, start, end in tagged)
+
+
+@pytest.mark.parametrize(
+    ("question", "tokens"),
+    [
+        ("婚假有几天？", ["婚假", "天"]),
+        ("仓库有几辆叉车？", ["仓库", "辆", "叉车"]),
+        ("机房里有几台服务器？", ["机房", "台", "服务", "务器", "服务器"]),
+        ("保修期是几个月？", ["保修", "保修期", "月"]),
+        ("谁的工号是 A7？", ["工号", "a7"]),
+        ("由谁负责？", ["由", "负责"]),
+        ("哪位是厂长？", ["厂长"]),
+        ("何时、何地举行？", ["举行"]),
+        ("哪一年成立？", ["年", "成立"]),
+        ("有何处罚？如何处理？", ["有何", "处罚", "处理"]),
+    ],
+)
+def test_words_that_only_ask_are_no_tokens_of_a_question(question: str, tokens: list[str]) -> None:
+    assert query_tokens(question) == tokens
+
+
+@pytest.mark.parametrize(
+    "word", ["几何", "几乎", "茶几", "近几年", "十几个", "几内亚", "哪吒", "任何"]
+)
+def test_words_with_such_a_character_stay(word: str) -> None:
+    assert word in query_tokens(f"{word}的资料")
+
+
+def test_names_that_ask_stay_whole() -> None:
+    assert "谁" in query_tokens("《谁是卧底》的导演")
+    assert query_tokens("谁是卧底", ["谁是卧底"]) == query_tokens("《谁是卧底》", ["谁是卧底"])
+
+
+def test_what_is_indexed_keeps_the_words_that_ask() -> None:
+    assert {"几天", "谁", "何时"} <= set(search_tokens("几天后谁知道何时"))

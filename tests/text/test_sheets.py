@@ -60,3 +60,14 @@ def test_without_rows_the_sheet_is_told_alone():
 def test_sheets_with_too_many_gaps_have_no_rows():
     assert row_runs(list(range(1, 20_001, 2))) == []
     assert row_runs(list(range(1, 20_001))) == [[0, 1]]
+
+
+def test_a_row_is_found_by_its_number_in_every_sheet_or_in_those_that_are_named():
+    def said(row: int, question: str = "") -> list[str]:
+        return [TEXT[start:end] for start, end in BOOK.spans_of(row, question)]
+
+    assert [said(row) for row in (7, 1, 2)] == [["| North | Ada |"], ["备注"], []]
+    assert (said(4, "sheet Q3"), said(4, "三季度的")) == (["| 华东 | 王一 |"], [])
+    assert (BOOK.has_rows, BOOK.last_row) == (True, 7)
+    unknown = SheetMap(TEXT, [0, SECOND], {"sheets": ["Q3", "三季度"]})
+    assert (unknown.has_rows, unknown.last_row, unknown.spans_of(4)) == (False, 0, [])
