@@ -22,6 +22,8 @@ _WHAT = r"(?<![任如有为])何(?:时|地|人|年|月|日|处(?![理置罚分�
 _ASKING = re.compile(rf"谁|{_HOW_MANY}|{_WEEKDAY}|{_WHICH}|{_WHAT}")
 _MEASURE = re.compile(MEASURES)
 
+_COUNTING = "几一哪"
+
 _QUOTES = "《》 “” ‘’ 「」 『』 〈〉 \"\" ''".split()
 
 
@@ -33,6 +35,8 @@ def asked_parts(question: str, start: int, end: int, names: Iterable[str] = ()) 
     [['婚假有', '天'], ['几何由', '讲'], ['近几年']]
     >>> asked_parts("《谁是卧底》", 1, 5), asked_parts("谁是卧底", 0, 4, ["谁是卧底"])
     (['谁是卧底'], ['谁是卧底'])
+    >>> asked_parts("谁批准几批货", 0, 6)
+    ['批准', '批', '货']
     """
     run = question[start:end]
     found = list(_ASKING.finditer(run))
@@ -44,7 +48,9 @@ def asked_parts(question: str, start: int, end: int, names: Iterable[str] = ()) 
     for match in found:
         parts.append(run[position : match.start()])
         position = match.end()
-        if measure := _MEASURE.match(run, position):
+        # 批 counts in 几批, and begins a verb in 谁批准.
+        measure = _MEASURE.match(run, position) if match.group()[-1] in _COUNTING else None
+        if measure:
             parts.append(measure.group())
             position = measure.end()
     return [part for part in (*parts, run[position:]) if part]

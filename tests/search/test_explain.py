@@ -19,7 +19,7 @@ from graphkb.errors import UsageError
 from graphkb.explanation import Explanation
 from graphkb.project import Project
 from graphkb.search.explain import explain
-from graphkb.search.fuse import adaptive_weights
+from graphkb.search.fuse import adaptive_weights, lead_of
 from graphkb.search.hybrid import search
 from graphkb.search.path import shortest_path
 from graphkb.search.rerank import Reranking
@@ -44,8 +44,10 @@ def test_a_hit_is_explained_by_what_search_says_of_it(
     legs = {leg.leg: leg for leg in found.legs}
     for leg, via in hit.via.items():
         assert (legs[leg].rank, legs[leg].score) == (via.rank, via.score)
-    walk = catalogue._current().graph.search(text)
-    weights = adaptive_weights(walk.trust, walk.coverage)
+    words = [(hit.text_unit_id, hit.score) for hit in catalogue.search(text, 50, method="lexical")]
+    walk = catalogue._current().graph.search(text, 50, words)
+    documents = catalogue._current().graph.documents(unit_id for unit_id, _ in words)
+    weights = adaptive_weights(walk.trust, walk.coverage, lead_of(words, documents))
     assert legs["dense"].problem
     assert legs["lexical"].weight == pytest.approx(weights["lexical"] + weights["dense"])
     (named,) = (one for one in found.words if one.token == word)
