@@ -37,7 +37,7 @@ from graphkb.evaluate.questions import DocumentNames
 from graphkb.evaluate.resample import SEED
 from graphkb.evaluate.unique import is_unique, stands_alone
 from graphkb.evaluate.write import written_questions
-from graphkb.query.extractive import stems_of
+from graphkb.query.candidates import stems_of
 from graphkb.search.snapshot import Snapshot
 from graphkb.tables import content_hash
 from graphkb.text.language import HAN, has_han

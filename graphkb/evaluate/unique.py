@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from graphkb.evaluate import facts_en, facts_zh
-from graphkb.query.extractive import share_held, stems_of, wanted_stems
+from graphkb.query.candidates import stems_of
+from graphkb.query.extractive import share_held, wanted_stems
 from graphkb.search.hybrid import fused_units
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.names import fold

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from graphkb.query.extractive import Quote
+from graphkb.query.candidates import Quote
 from graphkb.query.marks import MARK, hide_code, normalise_marks, show_code
 from graphkb.query.statements import Claimed, statements_of
 from graphkb.query.support import CLEARLY, PART, Evidence, Fit, Idf, Statement, are_foreign, fit

@@ -20,7 +20,7 @@ from graphkb.llm.prompts import prompt_language
 from graphkb.query.ask import Ask
 from graphkb.query.asking import make_prompt, room_in_window
 from graphkb.query.calls import Calls
-from graphkb.query.extractive import stems_of
+from graphkb.query.candidates import stems_of
 from graphkb.query.global_reports import (
     Lookup,
     community_level,

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from graphkb.errors import EmbeddingError
-from graphkb.query.extractive import Quote, candidates_of, wanted_stems
+from graphkb.query.candidates import Quote, candidates_of
+from graphkb.query.extractive import wanted_stems
 from graphkb.query.phrases import WORD
 from graphkb.search.snapshot import Snapshot
 from graphkb.types import Passage

@@ -18,7 +18,8 @@ from typing import Any
 
 from graphkb.llm.model import Prompt
 from graphkb.query.ask import Ask
-from graphkb.query.extractive import choose_quotes, stems_of
+from graphkb.query.candidates import stems_of
+from graphkb.query.extractive import choose_quotes
 from graphkb.query.global_map import map_reports, plan_map
 from graphkb.query.global_reports import (
     RANK_SHARE,

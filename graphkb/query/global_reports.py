@@ -19,8 +19,8 @@ import polars as pl
 from graphkb.errors import NotIndexedError
 from graphkb.graph.communities import leaf_cover
 from graphkb.query.ask import Ask
+from graphkb.query.candidates import stems_of
 from graphkb.query.evidence import Evidence, measure_evidence
-from graphkb.query.extractive import stems_of
 from graphkb.query.narrowed import reports_of
 from graphkb.query.sources import Entry, Source
 from graphkb.search.hybrid import Retrieval, retrieve

@@ -14,8 +14,9 @@ from graphkb.llm.model import Prompt
 from graphkb.query.ask import Ask
 from graphkb.query.asking import make_prompt, room_in_window
 from graphkb.query.calls import Calls
+from graphkb.query.candidates import stems_of
 from graphkb.query.evidence import widest_evidence
-from graphkb.query.extractive import share_held, stems_of, wanted_stems
+from graphkb.query.extractive import share_held, wanted_stems
 from graphkb.query.lazy_search import LazySearch, find_candidates
 from graphkb.query.pack import fit, passage_cost
 from graphkb.query.points import find_sources, gather_points

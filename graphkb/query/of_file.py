@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice, zip_longest
 
-from graphkb.query.extractive import Quote, is_title
+from graphkb.query.candidates import Quote, is_title
 from graphkb.query.sentences import sentences_of
 from graphkb.search.files import asks_for_all, named_files
 from graphkb.search.snapshot import Snapshot

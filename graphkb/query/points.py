@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphkb.query.extractive import share_held, stems_of, wanted_stems
+from graphkb.query.candidates import stems_of
+from graphkb.query.extractive import share_held, wanted_stems
 from graphkb.query.pack import passage_cost
 from graphkb.query.replies import Draft
 from graphkb.query.sentences import is_quotable

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from graphkb.llm.prompts import fill_prompt
 from graphkb.query.about import question_of_each
+from graphkb.query.candidates import Quote
 from graphkb.query.citations import check_citations, cite
-from graphkb.query.extractive import Quote, choose_quotes, guess_warning
+from graphkb.query.extractive import choose_quotes, guess_warning
 from graphkb.query.foreign_quotes import choose_foreign_quotes
 from graphkb.query.of_file import is_about_a_file, of_named_files, opening_quotes
 from graphkb.query.sentences import table_cells

@@ -35,10 +35,7 @@ _IMPORTING = threading.Lock()
 def connect(path: Path) -> lancedb.DBConnection:
     """The database in a folder; it sees what other processes commit. Raises UsageError in a
     process forked from one that used a database."""
-    begin_threads()
-    # LanceDB's Rust side warns on standard error about its own future API.
-    os.environ.setdefault("LANCEDB_LOG", "error")
-    _import_lancedb()
+    _begin()
     import lancedb
 
     return lancedb.connect(str(path), read_consistency_interval=timedelta(0))
@@ -46,12 +43,17 @@ def connect(path: Path) -> lancedb.DBConnection:
 
 def connect_for_reading(path: Path) -> lancedb.AsyncConnection:
     """The database in a folder, for :func:`wait_for`. Raises UsageError as :func:`connect` does."""
-    begin_threads()
-    os.environ.setdefault("LANCEDB_LOG", "error")
-    _import_lancedb()
+    _begin()
     import lancedb
 
     return wait_for(lancedb.connect_async(str(path), read_consistency_interval=timedelta(0)))
+
+
+def _begin() -> None:
+    begin_threads()
+    # LanceDB's Rust side warns on standard error about its own future API.
+    os.environ.setdefault("LANCEDB_LOG", "error")
+    _import_lancedb()
 
 
 def wait_for(asked: Coroutine[Any, Any, T]) -> T:

@@ -20,7 +20,7 @@ from graphkb.query.points import Gathered
 from graphkb.search.snapshot import Snapshot
 from graphkb.settings import LanguageModel
 from graphkb.text.sentences import sentence_spans
-from graphkb.types import Context
+from graphkb.types import Context, Passage
 
 DOCUMENTS = {
     "osprey.md": (
@@ -185,3 +185,21 @@ def check_context(snapshot: Snapshot, context: Context) -> None:
 def passages_of(found: Context | Gathered) -> list[list[str]]:
     """The texts that each point quotes."""
     return [[found.passages[place].text for place in point.passages] for point in found.points]
+
+
+def passage_of_text(text: str, title: str, path: str, columns: tuple[str, ...] = ()) -> Passage:
+    """A text unit that is all of its document."""
+    return Passage(
+        kind="text_unit",
+        text=text,
+        score=1.0,
+        text_unit_id="u",
+        document_id="d",
+        title=title,
+        path=path,
+        heading="",
+        page=None,
+        char_start=0,
+        char_end=len(text),
+        columns=columns,
+    )

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from graphkb.query.candidates import Quote
 from graphkb.query.citations import check_answer, check_citations, cite
-from graphkb.query.extractive import Quote
 from graphkb.query.facts import missing_names
 from graphkb.query.marks import defuse_marks, hide_code, normalise_marks, show_code
 from graphkb.query.statements import statements_of

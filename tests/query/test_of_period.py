@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from query.gathering import make_snapshot
+from query.gathering import make_snapshot, passage_of_text
 
 from graphkb.query.answer import answer_question
 from graphkb.query.ask import Ask
@@ -102,20 +102,7 @@ def test_a_year_in_chinese_numerals_is_that_year(reports: Snapshot, year: str) -
 
 
 def passage(text: str, title: str = "Report 2023", columns: tuple[str, ...] = ()) -> Passage:
-    return Passage(
-        kind="text_unit",
-        text=text,
-        score=1.0,
-        text_unit_id="u",
-        document_id="d",
-        title=title,
-        path="a.xlsx",
-        heading="",
-        page=None,
-        char_start=0,
-        char_end=len(text),
-        columns=columns,
-    )
+    return passage_of_text(text, title, "a.xlsx", columns)
 
 
 MACHINES = "| machine | {} |\n|---|---|\n| PR-1 | {} |"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from query.gathering import make_snapshot
+from query.gathering import make_snapshot, passage_of_text
 
 from graphkb.query.answer import answer_question
 from graphkb.query.ask import Ask
@@ -89,20 +89,7 @@ def test_growth_is_told_by_both_years(tables: Snapshot) -> None:
 
 
 def passage(text: str, title: str = "figures", columns: tuple[str, ...] = ()) -> Passage:
-    return Passage(
-        kind="text_unit",
-        text=text,
-        score=1.0,
-        text_unit_id="u",
-        document_id="d",
-        title=title,
-        path="a.md",
-        heading="",
-        page=None,
-        char_start=0,
-        char_end=len(text),
-        columns=columns,
-    )
+    return passage_of_text(text, title, "a.md", columns)
 
 
 def is_other(question: str, row: str, *columns: str, title: str = "figures") -> bool:

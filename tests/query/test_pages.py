@@ -16,8 +16,8 @@ from query.gathering import question, reader, with_settings
 from graphkb.llm.model import Model
 from graphkb.project import Project
 from graphkb.query.answer import METHODS
+from graphkb.query.candidates import Quote
 from graphkb.query.citations import check_answer, cite
-from graphkb.query.extractive import Quote
 from graphkb.query.hybrid import passages_of, placed_citations
 from graphkb.query.points import say_best
 from graphkb.search.hybrid import fused_units
