@@ -139,9 +139,6 @@ def index(
       graphkb index --root my-kb --dry-run --prompts
       graphkb index --root my-kb --embed off --set chunks.size=800
     """
-    from graphkb.view.notices import notice_lines
-    from graphkb.view.summary import counts_line, index_lines
-
     if embed:
         overrides = (*overrides, f"embed.when={embed}")
     for key, value in (("budget_usd", budget_usd), ("budget_tokens", budget_tokens)):
@@ -155,6 +152,8 @@ def index(
         commits: list[int] = []
 
         def on_commit(result: IndexResult) -> None:
+            from graphkb.view.counts import counts_line
+
             what = "vectors complete" if commits else "searchable"
             commits.append(result.version)
             progress.note(f"{what}: version {result.version}, {counts_line(result.counts)}")
@@ -166,11 +165,17 @@ def index(
             on_plan=progress.note,
             on_commit=on_commit,
         )
-    for warning in notice_lines(result.warnings, verbose):
-        terminal.warn(warning)
+    # Not before: a model's first call waits for what is imported.
+    if result.warnings:
+        from graphkb.view.notices import notice_lines
+
+        for warning in notice_lines(result.warnings, verbose):
+            terminal.warn(warning)
     if as_json:
         terminal.print_json(result.to_dict())
     else:
+        from graphkb.view.summary import index_lines
+
         click.echo("\n".join(index_lines(result, verbose)))
     empty = result.refused and not result.counts.get("documents")
     return 1 if empty or result.incomplete else 0

@@ -96,7 +96,7 @@ def restore(
     can be undone. The input folder stays as it is: the next graphkb index brings the knowledge
     base up to date with it again.
     """
-    from graphkb.view.summary import counts_line
+    from graphkb.view.counts import counts_line
 
     with terminal.opened(root, overrides, verbose) as project:
         done = project.restore(version)

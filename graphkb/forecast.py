@@ -148,8 +148,7 @@ def _counted(
 
 def _extraction(work: Work, units: pl.DataFrame) -> tuple[PlannedCalls, list[Prompt]]:
     """One call a unit that has no reply yet; the first prompts of those."""
-    from graphkb.extract.questions import STEP, Questions
-    from graphkb.extract.verify import Unit
+    from graphkb.extract.questions import STEP, Questions, Unit
     from graphkb.text.tokens import count_tokens
 
     questions = Questions(work.root, work.settings.extract)

@@ -10,7 +10,7 @@ the lexical and graph legs searchable, the second adds the vectors.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -323,6 +323,8 @@ class _Run:
         """Run, while a stage awaits a model's replies, those after it that need neither what it
         writes nor what is written between, and make Parquet files of tables that are whole."""
         open_ = set(awaited.writes)
+        self._begin_parquet(open_.union(*(stage.writes for stage in left)))
+        yield
         for stage in list(left):
             if stage.ahead is None or open_.intersection(stage.reads):
                 open_.update(stage.writes)
@@ -335,8 +337,13 @@ class _Run:
             finally:
                 self.work.progress = shown
             yield
-        if parquet_wanted(self.work.settings.parquet, self.work.table("text_units").height):
-            self.parquet.make(self.work.changed, open_, self.work.table)
+        self._begin_parquet(open_)
+
+    def _begin_parquet(self, unfinished: Set[str]) -> None:
+        """Have the Parquet files written of which no table is unfinished."""
+        work = self.work
+        if work.changed and parquet_wanted(work.settings.parquet, work.table("text_units").height):
+            self.parquet.make(work.changed, unfinished, work.table)
 
     def embed(self, stages: list[Stage]) -> bool:
         """Make the missing vectors; True when any were made."""

@@ -8,7 +8,7 @@ of the GraphRAG-shaped view that :mod:`graphkb.store.parquet` joins when it writ
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,6 +30,15 @@ class Table:
     def empty(self) -> pl.DataFrame:
         """A frame with no rows and all columns."""
         return pl.DataFrame(schema=self.schema)
+
+    def of_rows(self, rows: Collection[Sequence[object]]) -> pl.DataFrame:
+        """Rows of this table's columns, in order, as a frame. By columns polars takes them many
+        times faster than by rows."""
+        columns = zip(*rows, strict=True) if rows else ((),) * len(self.schema)
+        return pl.DataFrame(
+            {name: list(column) for name, column in zip(self.schema, columns, strict=True)},
+            schema=self.schema,
+        )
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
         """``frame`` with exactly this table's columns, in order and cast, sorted by key."""

@@ -5,7 +5,6 @@ Imported by every command, so it imports click and nothing heavier.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import difflib
 import gc
@@ -115,8 +114,6 @@ class Commands(click.Group):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
         os.environ.setdefault(*_IDLE_THREADS_SLEEP)
-        # What is there at the end is not looked through for garbage once more.
-        atexit.register(gc.freeze)
         prepare_streams()
         kwargs.setdefault("prog_name", "graphkb")
         kwargs["standalone_mode"] = False

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -21,6 +21,9 @@ from graphkb.store.lance import Store
 from graphkb.store.manifest import Manifest
 from graphkb.tables import TABLES, content_hash
 from graphkb.types import Progress, Refused
+
+if TYPE_CHECKING:
+    from graphkb.report.corpus import CorpusAhead
 
 # Stages that a change of prompts makes due.
 _ASKING = frozenset(
@@ -64,6 +67,7 @@ class Work:
     incomplete: list[str] = field(default_factory=list)
     tokens: dict[str, str] = field(default_factory=dict)
     communities: tuple[tuple[pl.DataFrame, ...], dict[str, pl.DataFrame]] | None = None
+    corpus: CorpusAhead | None = None
     beside: Iterator[None] = field(default_factory=lambda: iter(()))
 
     def remember(self, notes: Mapping[str, Any]) -> None:

@@ -15,9 +15,9 @@ from itertools import islice
 
 from graphkb.errors import ModelFailure
 from graphkb.extract.parse import parse_reply
-from graphkb.extract.questions import Questions
+from graphkb.extract.questions import Questions, Unit
 from graphkb.extract.records import NOTHING, Records
-from graphkb.extract.verify import Unit, Verified, verify
+from graphkb.extract.verify import Verified, verify
 from graphkb.llm.model import Model, Said
 from graphkb.llm.prompt import Prompt
 from graphkb.settings import Extract

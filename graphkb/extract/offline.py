@@ -121,7 +121,7 @@ def _without_main_module() -> Iterator[None]:
 
 def _frame(name: str, records: Sequence[tuple[object, ...]]) -> pl.DataFrame:
     table = TABLES[name]
-    frame = pl.DataFrame(records, schema=table.schema, orient="row")
+    frame = table.of_rows(records)
     # Doubles differ at most in columns outside the key; sorting by every column first makes
     # the one that stays independent of the order in which they were found.
     return frame.sort(list(table.schema)).unique(list(table.key), keep="first", maintain_order=True)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from graphkb.errors import SettingsError
 from graphkb.extract.parse import reply_schema
-from graphkb.extract.verify import Unit
 from graphkb.llm.prompt import Prompt
 from graphkb.llm.prompts import LANGUAGES, data_block, fill_prompt, load_prompt, prompt_language
 from graphkb.settings import Extract
@@ -22,6 +21,16 @@ _LEAST_REPLY = 1_000
 # Tokens of a reply for three bytes of text, which are about one token.
 _REPLY_BYTES = 4
 _SIGN = re.compile(r"<(?=\|[\w ]{1,40}\|>|/?(?:s|eos|bos)>)")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A text unit as a model reads it; ``context`` is its title › headings."""
+
+    id: str
+    text: str
+    context: str
+    language: str
 
 
 @dataclass(frozen=True)

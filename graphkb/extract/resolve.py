@@ -60,16 +60,16 @@ def resolve_entities(
     judged: Judged | None = None,
     shorten: Shorten = select_descriptions,
     max_tokens: int = 300,
-    on_graph: Callable[[pl.DataFrame, pl.DataFrame], None] = lambda entities, relationships: None,
+    on_graph: Callable[[pl.DataFrame, pl.DataFrame, pl.DataFrame], None] = lambda *graph: None,
 ) -> Resolution:
     """Join evidence by entity. Independent of row order; ids are hashes of the entity's name key.
 
     ``entity_evidence`` is what a model said of names, ``decisions`` what the user said.
     Names in ``exact``, those of code, that are written differently are different entities.
     ``judged`` gives verdicts on likely pairs; without it only rules join. ``shorten`` makes
-    collected descriptions of more than ``max_tokens`` shorter. ``on_graph`` is told entities and
-    relationships before: but for descriptions they are what is returned. ``human_readable_id`` is
-    null: numbers are given by the store and kept.
+    collected descriptions of more than ``max_tokens`` shorter. ``on_graph`` is told entities,
+    relationships and mentions before: but for descriptions they are what is returned.
+    ``human_readable_id`` is null: numbers are given by the store and kept.
     """
     said = TABLES["entity_evidence"].empty() if entity_evidence is None else entity_evidence
     exact = pl.Series("name", dtype=pl.String) if exact is None else exact
@@ -109,7 +109,7 @@ def resolve_entities(
     relationships = relationships_of(related, entities)
     defined = defining_sentences(mentions, text_units)
     entities = describe_entities(entities, defined, relationships)
-    on_graph(entities, relationships)
+    on_graph(entities, relationships, mentions)
     if said.height:
         entities, relationships = describe_by_evidence(
             entities, relationships, said.join(lookup, on="name"), related, defined,
@@ -189,7 +189,7 @@ def _merges(
             title = title_of[key]
             name = spelled[into] if name_key(title) == key else spelled[key]
             rows.append((name, title, rule, count))
-    frame = pl.DataFrame(rows, schema=TABLES["merges"].schema, orient="row")
+    frame = TABLES["merges"].of_rows(rows)
     grouped = frame.group_by("name", "into", "rule").agg(pl.col("evidence").sum())
     return TABLES["merges"].conform(grouped)
 

@@ -17,6 +17,7 @@ from graphkb.extract import aliases, kinds, latin
 from graphkb.extract.claims import claim_of, iso_date
 from graphkb.extract.context import parts, title_names
 from graphkb.extract.locate import Located, Span
+from graphkb.extract.questions import Unit
 from graphkb.extract.records import ClaimRecord, EntityRecord, Records, RelationshipRecord
 from graphkb.extract.unit import RELATED, Evidence
 from graphkb.text.language import has_han
@@ -40,16 +41,6 @@ _STATUS = {
     "FALSE": "FALSE", "假": "FALSE", "否": "FALSE",
     "SUSPECTED": "SUSPECTED", "疑似": "SUSPECTED", "存疑": "SUSPECTED",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A text unit as a model reads it; ``context`` is its title › headings."""
-
-    id: str
-    text: str
-    context: str
-    language: str
 
 
 @dataclass

@@ -74,10 +74,11 @@ class Asking(Generic[T]):
         of which ``in_flight`` can be sent. An interrupt cancels what is in flight."""
         self._began = time.monotonic()
         self._in_flight = in_flight
+        sent = self._client.n_sent
         try:
             self._fill(ahead)
             if self._pending and self._has_work:
-                self._let_go()
+                self._let_go(sent + min(in_flight, len(self._pending)))
             while self._pending:
                 if self._has_time() and next(self._meanwhile, _NOTHING) is not _NOTHING:
                     continue
@@ -96,11 +97,11 @@ class Asking(Generic[T]):
         back. While a first call goes alone the others still have to be sent."""
         return self._arrivals.empty() and bool(self._outcomes or self._client.attempts.answers)
 
-    def _let_go(self) -> None:
-        """Give calls a moment to be sent: other work would keep the interpreter from it. The
-        prompts of several are made while the first is sent."""
+    def _let_go(self, n_sent: int) -> None:
+        """Give calls a moment to be sent, until so many are: other work would keep the interpreter
+        from it. The prompts of several are made while the first is sent."""
         end = self._began + _TO_SEND
-        while self._arrivals.empty() and time.monotonic() < end:
+        while self._arrivals.empty() and self._client.n_sent < n_sent and time.monotonic() < end:
             time.sleep(_TO_SEND / 10)
 
     def _fill(self, ahead: int) -> None:

@@ -19,9 +19,12 @@ from graphkb.llm.limits import back_off, sleep_within
 from graphkb.llm.servers import ServerMemory, Traits
 from graphkb.llm.transport import Transport
 from graphkb.llm.usage import Ledger
-from graphkb.llm.wire import body_of
+from graphkb.llm.wire import body_of, is_local
 from graphkb.settings import LanguageModel
 
+# Seconds for which the first call to a model goes alone, on this machine or network and elsewhere:
+# what a server refuses it refuses before it writes anything.
+_ALONE_HERE, _ALONE = 0.05, 1.0
 # Logical calls in a row that the server failed for good before it counts as down.
 _DOWN = 8
 # Repetitions of a connection that was never made, before anything was ever answered.
@@ -57,6 +60,11 @@ class ChatClient:
         self._given_up_after = 0
         self._refused = 0
         self._random = random.Random()
+
+    @property
+    def n_sent(self) -> int:
+        """Requests that went out so far. May be read from any thread."""
+        return self._transport.n_sent
 
     async def complete(self, call: Call) -> Reply:
         """The reply, on disk before it is returned when it is whole. Equal requests in flight
@@ -96,7 +104,8 @@ class ChatClient:
 
     @asynccontextmanager
     async def _probe(self, model: str) -> AsyncIterator[None]:
-        """The first call to a model goes alone, so that a wrong key costs one call."""
+        """The first call to a model goes alone until it is answered, or for a moment: so a wrong
+        key, or a parameter that the server refuses, costs one call."""
         while model not in self._probed and model in self._probes:
             await asyncio.shield(self._probes[model])
         if model in self._probed:
@@ -107,6 +116,7 @@ class ChatClient:
                 raise
             return
         gate = self._probes[model] = asyncio.get_running_loop().create_future()
+        opening = asyncio.create_task(self._open_soon(model, gate))
         try:
             yield
             self._probed.add(model)
@@ -114,13 +124,24 @@ class ChatClient:
             self._probed.add(model)
             raise
         except ModelUnusableError as error:
-            gate.set_exception(error)
-            gate.exception()  # Nobody may be waiting for it.
+            self._probed.discard(model)
+            if not gate.done():
+                gate.set_exception(error)
+                gate.exception()  # Nobody may be waiting for it.
             raise
         finally:
+            opening.cancel()
             del self._probes[model]
             if not gate.done():
                 gate.set_result(None)
+
+    async def _open_soon(self, model: str, gate: asyncio.Future[None]) -> None:
+        """Let the other calls go when the first was not refused for a moment."""
+        await self._transport.wait_until_sent()
+        await asyncio.sleep(_ALONE_HERE if is_local(self._transport.address) else _ALONE)
+        if not gate.done():
+            self._probed.add(model)
+            gate.set_result(None)
 
     async def _repeat(self, call: Call) -> Reply:
         """Ask until there is a reply or a reason to give up."""

@@ -115,6 +115,10 @@ class Model:
         )  # fmt: skip
         return asking.run(self.options.concurrency, _AHEAD * self.options.concurrency)
 
+    def prepare(self) -> None:
+        """Load in the background what calls need, because some will be made."""
+        submit(self._transport.prepare())
+
     def start(self, prompts: Iterable[Prompt]) -> None:
         """Send what :meth:`ask_many` is asked later, where the reply is not kept: it is then
         there, or on its way. Of more prompts than can be sent soon the rest is left for then.
@@ -136,12 +140,13 @@ class Model:
     def let_first_go(self, seconds: float) -> None:
         """Wait, at most so long, until the first of what was started is sent: other work would
         keep the interpreter from it."""
-        self._started.wait_until_sent(lambda: self._transport.has_sent, seconds)
+        self._started.wait_until_sent(lambda: self._transport.n_sent, 1, seconds)
 
     def let_go(self, seconds: float) -> None:
-        """Wait, at most so long, until what was started is on its way: the others go when the
-        first reply is there."""
-        self._started.wait_for_first(seconds)
+        """Wait, at most so long, until as much of what was started is on its way as can be."""
+        self._started.wait_until_sent(
+            lambda: self._transport.n_sent, self.options.concurrency, seconds
+        )
 
     def stream(self, prompt: Prompt, deadline: float | None = None) -> Stream:
         """The reply as it comes. A cached one comes at once. Raises as :meth:`ask` does, while

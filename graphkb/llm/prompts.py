@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ LANGUAGES = ("en", "zh")
 _PARTING = re.compile(r"^---[ \t]*$", re.MULTILINE)
 
 
+@cache
 def shipped_folder(part: str) -> Any:
     """The ``prompts`` or ``input`` folder that comes with graphkb, from a wheel or a checkout."""
     package = resources.files("graphkb")

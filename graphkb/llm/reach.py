@@ -41,6 +41,9 @@ class OutOfReach(Model):
                 on_reply(len(outcomes) - 1, outcomes[-1])
         return outcomes
 
+    def prepare(self) -> None:
+        """Nothing will be sent."""
+
     def start(self, prompts: Iterable[Prompt]) -> None:
         """Nothing is sent."""
 

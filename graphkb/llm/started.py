@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future, wait
 
 from graphkb.errors import GraphkbError
 from graphkb.llm.cache import Reply
 from graphkb.llm.calls import Batch
 
-# Seconds that it takes to send the first calls, and between two looks at whether one is sent.
-_TO_SEND, _LOOK = 0.03, 0.003
+# Seconds between two looks at how many are sent.
+_LOOK = 0.003
 
 
 class Started:
@@ -49,20 +49,14 @@ class Started:
         """The call, which is then the caller's."""
         return self._calls.pop(key, None)
 
-    def wait_until_sent(self, is_sent: Callable[[], bool], seconds: float) -> None:
-        """Until the first of them is sent, or has failed before, or so long."""
+    def wait_until_sent(self, n_sent: Callable[[], int], most: int, seconds: float) -> None:
+        """Until so many of them are sent, all of fewer, or one has failed before, or so long."""
         end = time.monotonic() + seconds
-        while self._calls and not is_sent() and time.monotonic() < end:
-            if any(future.done() for future in self._calls.values()):
+        wanted = min(most, len(self._calls))
+        while n_sent() < wanted and time.monotonic() < end:
+            if any(future.done() and future.exception() for future in self._calls.values()):
                 return
             time.sleep(_LOOK)
-
-    def wait_for_first(self, seconds: float) -> None:
-        """Until one of them is answered and others can have been sent, or so long."""
-        if self._calls:
-            answered, _ = wait(self._calls.values(), seconds, FIRST_COMPLETED)
-            if answered:
-                time.sleep(_TO_SEND)
 
     def finish(self, error: GraphkbError, seconds: float) -> None:
         """Send none of them any more; those on their way may end, because they are paid for."""

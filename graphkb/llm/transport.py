@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from graphkb import __version__
-from graphkb.errors import SettingsError
+from graphkb.errors import GraphkbError, SettingsError
 from graphkb.llm.background import close_with
 from graphkb.llm.bodies import (
     LARGEST_ERROR,
@@ -101,15 +100,26 @@ class Transport:
                 "characters; copy it again"
             )
         self._session: Any = None
-        self._sent = threading.Event()
+        self._sent = asyncio.Event()
+        self._n_sent = 0
 
     @property
-    def has_sent(self) -> bool:
-        """Whether a request went out."""
-        return self._sent.is_set()
+    def n_sent(self) -> int:
+        """Requests that went out so far. May be read from any thread."""
+        return self._n_sent
+
+    async def wait_until_sent(self) -> None:
+        """Until a first request went out."""
+        await self._sent.wait()
 
     async def _note_sent(self, *event: Any) -> None:
+        self._n_sent += 1
         self._sent.set()
+
+    async def prepare(self) -> None:
+        """Load the HTTP library before the first request. What is wrong shows at that."""
+        with suppress(GraphkbError):
+            self._connected()
 
     def _connected(self) -> Any:
         if self._session is None:

@@ -45,14 +45,17 @@ def check_report(
     ``numbers`` are human_readable_id of text units; ``rank`` stands where the model gave none.
     """
     known = {row.number: row.text_unit_ids for row in rows if row.text_unit_ids}
-    words = _rare_words([row for row in rows if row.text_unit_ids])
     findings: list[dict[str, object]] = []
     every: dict[str, None] = {}
+    words: dict[int, frozenset[str]] | None = None
     n_unknown = n_dropped = 0
     for finding in draft.findings[:limit]:
         cited = [number for number in finding.sources if number in known]
         n_unknown += len(finding.sources) - len(cited)
-        units = [unit for number in cited or _alike(finding, words) for unit in known[number]]
+        if not cited:
+            words = words or _rare_words([row for row in rows if row.text_unit_ids])
+            cited = _alike(finding, words)
+        units = [unit for number in cited for unit in known[number]]
         if not units:
             n_dropped += 1
             continue

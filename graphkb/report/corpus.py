@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -107,7 +107,7 @@ def read_corpus(
     its neighbours: a name that all know says little about one community. A relationship
     is strong by weight times the centrality of its ends. Ties go by id.
     """
-    entities = entities.sort("id").unique("id", keep="first", maintain_order=True)
+    entities = _sorted(entities)
     units = text_units.sort("document_id", "index", "id").with_columns(
         pl.col("language").fill_null("und"),
         pl.col("kind").fill_null("prose"),
@@ -148,6 +148,35 @@ def read_corpus(
         inner=strongest_inside(labels, source, target, [strength] * len(labels)),
         sources=_sources(labels, entity, unit),
     )
+
+
+class CorpusAhead:
+    """A corpus that is read, from the tables that :func:`read_corpus` takes, before entities and
+    relationships are described and numbered."""
+
+    def __init__(self, *tables: pl.DataFrame) -> None:
+        self._tables = [_undescribed(table) for table in tables]
+        self._corpus = read_corpus(*tables)
+
+    def described(self, *tables: pl.DataFrame) -> Corpus | None:
+        """The corpus of these tables; None where more than descriptions and numbers is new."""
+        both = zip(self._tables, map(_undescribed, tables), strict=True)
+        if not all(before.equals(now) for before, now in both):
+            return None
+        _, entities, _, relationships, _, _ = tables
+        places = self._corpus.relationships.select("source_at", "target_at")
+        rows = pl.concat([relationships.sort("id"), places], how="horizontal")
+        return replace(self._corpus, entities=_sorted(entities), relationships=rows)
+
+
+def _undescribed(table: pl.DataFrame) -> pl.DataFrame:
+    """What stays when entities and relationships are described and numbered."""
+    told = {"description", "human_readable_id"}
+    return table.drop(told) if told <= set(table.columns) else table
+
+
+def _sorted(entities: pl.DataFrame) -> pl.DataFrame:
+    return entities.sort("id").unique("id", keep="first", maintain_order=True)
 
 
 def _places(ids: pl.Series, name: str) -> pl.DataFrame:

@@ -236,14 +236,16 @@ class EvidenceReader:
 
     def _written(self, community: int, chosen: list[Row], max_tokens: int) -> Evidence:
         text, ordered = write_rows(chosen)
-        while chosen and count_tokens(text) > max_tokens:
+        n_tokens = count_tokens(text)
+        while chosen and n_tokens > max_tokens:
             chosen.pop()
             text, ordered = write_rows(chosen)
+            n_tokens = count_tokens(text)
         rows = tuple(
             Shown(number, row.section, row.key, row.text, self._text_units(community, row))
             for number, row in enumerate(ordered, 1)
         )
-        return Evidence(community, text, count_tokens(text), rows)
+        return Evidence(community, text, n_tokens, rows)
 
     def _text_units(self, community: int, row: Row) -> tuple[str, ...]:
         """Where a row's words come from: at most three text units."""

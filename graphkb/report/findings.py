@@ -57,22 +57,25 @@ class FindingWriter:
         """
         used: list[frozenset[str]] = []
         findings: list[Finding] = []
-        named: dict[int, int] = {}
+        named: set[int] = set()
         readable = (
             place
             for place in self._corpus.inner[community]
             if all(presentable(self._titles[node]) for node in self._ends(place))
         )
-        waiting = list(islice(readable, _CANDIDATES * limit))
-        strongest = list(waiting)  # waiting is used up below
-        while waiting and len(findings) < limit:
-            best = max(waiting, key=lambda place: (self._gain(place, named), -place))
-            waiting.remove(best)
+        strongest = list(islice(readable, _CANDIDATES * limit))
+        gains = {place: self._gain(place) for place in strongest}
+        while gains and len(findings) < limit:
+            most = max(gains.values())
+            best = min(place for place, gain in gains.items() if gain == most)
+            del gains[best]
             finding = self._about_relationship(best, used, wording)
             if finding:
                 findings.append(finding)
-                for node in self._ends(best):
-                    named[node] = named.get(node, 0) + 1
+                named.update(self._ends(best))
+                for place in gains:
+                    shared = sum(node in self._ends(best) for node in self._ends(place))
+                    gains[place] *= _REPEATED_END**shared
         for node in self._corpus.members[community][: 2 * limit]:
             if len(findings) >= limit:
                 break
@@ -85,12 +88,10 @@ class FindingWriter:
     def _ends(self, place: int) -> tuple[int, int]:
         return self._all_ends[place]
 
-    def _gain(self, place: int, named: dict[int, int]) -> float:
-        source, target = self._ends(place)
-        repeats = named.get(source, 0) + named.get(target, 0)
-        gain = self._strength[place] * _REPEATED_END**repeats
-        names = self._titles[source].lower(), self._titles[target].lower()
-        return gain * _SAME_NAME if names[0] in names[1] or names[1] in names[0] else gain
+    def _gain(self, place: int) -> float:
+        source, target = (self._titles[node].lower() for node in self._ends(place))
+        same = source in target or target in source
+        return self._strength[place] * (_SAME_NAME if same else 1.0)
 
     def _about_relationship(
         self, place: int, used: list[frozenset[str]], wording: Wording

@@ -128,8 +128,9 @@ class OfflineReports:
             for row in due[start : start + at_once]:
                 number = row["community"]
                 content = writer.write(number, row["level"], self._importance[number])
-                records.append(report_row(row, content, "offline", row["evidence_hash"]))
-            yield table.conform(pl.DataFrame(records, schema=table.schema))
+                record = report_row(row, content, "offline", row["evidence_hash"])
+                records.append([record[name] for name in table.schema])
+            yield table.of_rows(records)
 
 
 def report_row(
@@ -226,22 +227,17 @@ class _ReportWriter:
             units=importance.n_units,
             share=f"{100 * importance.share:.2g}",
         )
-        found = [dict(vars(finding)) for finding in findings]
-        report = {
-            "title": title,
-            "summary": summary,
-            "findings": found,
-            "rating": importance.rank,
-            "rating_explanation": rating,
-        }
+        found = _json([dict(vars(finding)) for finding in findings])
+        before = _json({"title": title, "summary": summary})
+        after = _json({"rating": importance.rank, "rating_explanation": rating})
         return {
             "title": title,
             "summary": summary,
             "full_content": self._markdown(title, summary, units, findings),
             "rank": importance.rank,
             "rating_explanation": rating,
-            "findings": _json(found),
-            "full_content_json": _json(report),
+            "findings": found,
+            "full_content_json": f'{before[:-1]}, "findings": {found}, {after[1:]}',
         }
 
     def _language(self, community: int) -> str:

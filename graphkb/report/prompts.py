@@ -27,6 +27,9 @@ _WORDS_A_TOKEN = {"en": 0.5, "zh": 0.7}
 # A reply may be this much longer than asked for before it is cut.
 _SLACK = 1.5
 
+# Stands in the filled prompt where the evidence comes.
+_DATA = "\x01data\x01"
+
 # What the instructions take of a small window, in tokens; and the smallest evidence.
 _INSTRUCTIONS = 500
 _LEAST_EVIDENCE = 200
@@ -74,6 +77,7 @@ class ReportPrompts:
         self._reader = EvidenceReader(corpus, chosen)
         self._budget = self._evidence_tokens()
         self._chosen, self._evidence_hashes = chosen, evidence_hashes
+        self._templates: dict[str, tuple[str, str]] = {}
         self._instruction_hashes: dict[str, str] = {}
         self._languages: list[str] = corpus.units["language"].to_list()
         self._titles: list[str] = corpus.entities["title"].fill_null("").to_list()
@@ -148,11 +152,14 @@ class ReportPrompts:
 
     def _instructions(self, language: str, data: str) -> tuple[str, str]:
         """System and user message."""
-        length = int(_WORDS_A_TOKEN[language] * self._options.max_report_tokens)
-        return load_prompt(
-            self._root, language, "report", data=data_block("data", data),
-            findings=str(self._options.max_findings), length=str(length),
-        )  # fmt: skip
+        if language not in self._templates:
+            length = int(_WORDS_A_TOKEN[language] * self._options.max_report_tokens)
+            self._templates[language] = load_prompt(
+                self._root, language, "report", data=_DATA,
+                findings=str(self._options.max_findings), length=str(length),
+            )  # fmt: skip
+        system, user = self._templates[language]
+        return system, user.replace(_DATA, data_block("data", data))
 
     def _instructed(self, language: str) -> str:
         """Hash of the instructions, whatever the data."""

@@ -232,14 +232,12 @@ def _with_context(
     units, first = np.unique(unit_of, return_index=True)
     titled = (corpus.mention_start < 0) & np.isin(corpus.mention_unit, units)
     opening = first[np.searchsorted(units, corpus.mention_unit[titled])]
-    pairs = np.stack(
-        [
-            np.concatenate([sentence, opening]),
-            np.concatenate([entity, corpus.mention_entity[titled]]),
-        ]
+    width = max(corpus.entities.height, 1)
+    pairs = np.unique(
+        np.concatenate([sentence, opening]) * width
+        + np.concatenate([entity, corpus.mention_entity[titled]])
     )
-    pairs = np.unique(pairs, axis=1)
-    return pairs[0], pairs[1]
+    return pairs // width, pairs % width
 
 
 @lru_cache(maxsize=65_536)

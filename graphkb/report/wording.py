@@ -82,7 +82,7 @@ def presentable(name: str) -> bool:
     >>> presentable("Ada Lin"), presentable("---"), presentable("2026-02-02")
     (True, False, False)
     """
-    return len(name) <= _NAME_LENGTH and any(character.isalpha() for character in name)
+    return len(name) <= _NAME_LENGTH and any(map(str.isalpha, name))
 
 
 def sources(numbers: Sequence[int]) -> str:

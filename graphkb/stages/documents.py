@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 import polars as pl
@@ -192,6 +193,8 @@ def _attempt(work: Work, digest: str) -> str:
 def _read(work: Work, files: list[File], total: int) -> list[pl.DataFrame]:
     """The sources of new files; what they refuse is noted."""
     frames = []
+    if files and work.model is not None:
+        work.model.prepare()
     for source, digest, reading in _readings(work, files, total, forget=True):
         _note(work, source, digest, reading)
         frames += _frame(source, digest, reading)
@@ -342,13 +345,14 @@ def _cut_in_parts(work: Work, documents: pl.DataFrame) -> Iterator[pl.DataFrame]
     waits = chunk.waits_for_tokenizer(options)
     # First those that need no tokenizer. While that is made nothing is sent: one half of it is
     # made while the first question is on its way alone, the other when more are.
-    for part in documents.filter(~waits).iter_slices(_CUT_AT_ONCE):
+    parts = documents.filter(~waits).iter_slices(_CUT_AT_ONCE)
+    for part in islice(parts, 1):
         yield cut(part)
         ahead.let_first_go()
         read_ranks_for(texts)
-    ahead.let_go()
+        ahead.let_go()
     prepare_for(texts)
-    for part in documents.filter(waits).iter_slices(_CUT_AT_ONCE):
+    for part in chain(parts, documents.filter(waits).iter_slices(_CUT_AT_ONCE)):
         yield cut(part)
 
 

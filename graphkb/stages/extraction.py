@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from graphkb.extract.imported import ImportedExtraction
     from graphkb.extract.llm import Reading
     from graphkb.extract.offline import Extraction
-    from graphkb.extract.questions import Questions
-    from graphkb.extract.verify import Unit
+    from graphkb.extract.questions import Questions, Unit
 
 STAGE = "extract_evidence"
 _EVIDENCE = ("mention_evidence", "relationship_evidence", "claim_evidence")
@@ -278,7 +277,7 @@ def extraction_questions(work: Work) -> Questions:
 
 
 def as_units(units: pl.DataFrame) -> list[Unit]:
-    from graphkb.extract.verify import Unit
+    from graphkb.extract.questions import Unit
 
     rows = units.select("id", "text", "context", "language").iter_rows()
     return [Unit(unit, text, above or "", language) for unit, text, above, language in rows]
@@ -342,10 +341,7 @@ def _model_frames(readings: Sequence[Reading], limits: str) -> Frames:
         "entity_evidence": [row for f in found for row in f.descriptions],
         "extractions": [_extraction(reading, limits) for reading in readings],
     }
-    return {
-        name: pl.DataFrame(data, schema=TABLES[name].schema, orient="row")
-        for name, data in lists.items()
-    }
+    return {name: TABLES[name].of_rows(data) for name, data in lists.items()}
 
 
 def _extraction(reading: Reading, limits: str) -> tuple[object, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
+from graphkb.settings import uses_model
 from graphkb.stages.imported import depends_on_imported, imported_partition
-from graphkb.store.arrays import are_described, array_damage, write_arrays
 from graphkb.tables import TABLES
 from graphkb.work import Work
 
@@ -36,24 +36,41 @@ def mine_terms(work: Work) -> dict[str, pl.DataFrame]:
 
 class CommunitiesAhead:
     """Finds the communities of a first index while descriptions are awaited, which they do not
-    depend on."""
+    depend on, and reads what reports are made from."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
-        self._graph: tuple[pl.DataFrame, pl.DataFrame] | None = None
+        self._graph: tuple[pl.DataFrame, ...] | None = None
         self._is_first = not work.store.has("communities") and not depends_on_imported(work)
 
-    def take(self, entities: pl.DataFrame, relationships: pl.DataFrame) -> None:
-        """Entities and relationships without descriptions."""
+    def take(
+        self, entities: pl.DataFrame, relationships: pl.DataFrame, mentions: pl.DataFrame
+    ) -> None:
+        """The graph without descriptions."""
         if self._is_first:
-            conform = (TABLES["entities"].conform, TABLES["relationships"].conform)
-            self._graph = conform[0](entities), conform[1](relationships)
+            frames = {"entities": entities, "relationships": relationships, "mentions": mentions}
+            self._graph = _conformed(frames)
 
     def steps(self) -> Iterator[None]:
-        """Find them."""
-        if self._graph is not None:
-            self._work.communities = (_seen(*self._graph), _communities(self._work, *self._graph))
+        """Find them, then read."""
+        if self._graph is None:
+            return
+        work, (entities, relationships, mentions) = self._work, self._graph
+        found = _communities(work, entities, relationships)
+        work.communities = (_seen(entities, relationships), found)
+        yield
+        if uses_model(work.settings, "report"):
+            from graphkb.report.corpus import CorpusAhead
+
+            communities, nodes = _conformed(found)
+            work.corpus = CorpusAhead(
+                communities, entities, nodes, relationships, mentions, work.table("text_units")
+            )
             yield
+
+
+def _conformed(frames: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, ...]:
+    return tuple(TABLES[name].conform(frame) for name, frame in frames.items())
 
 
 def _seen(entities: pl.DataFrame, relationships: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -128,6 +145,7 @@ def tokenize_units(work: Work) -> dict[str, pl.DataFrame]:
 def build_graph(work: Work) -> dict[str, pl.DataFrame]:
     from graphkb.graph import build, rows
     from graphkb.search.vocabulary import vocabulary_of
+    from graphkb.store.arrays import write_arrays
 
     work.progress("graph", 0, 0)
     arrays = build.build_graph(
@@ -146,6 +164,8 @@ def build_graph(work: Work) -> dict[str, pl.DataFrame]:
 def graph_is_damaged(work: Work) -> bool:
     """Whether graph arrays are lost or cut, which is said, or were written by a graphkb that did
     not describe them."""
+    from graphkb.store.arrays import are_described, array_damage
+
     output, folder = work.store.output, work.graph
     if damage := array_damage(output, folder):
         work.warnings.append(f"{damage}: the graph arrays were built again")

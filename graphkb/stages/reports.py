@@ -34,7 +34,9 @@ def write_reports(work: Work) -> dict[str, pl.DataFrame]:
     from graphkb.report.offline import OfflineReports
 
     work.progress("reports", 0, 0)
-    corpus = read_corpus(*(work.table(name) for name in _TABLES))
+    tables = tuple(work.table(name) for name in _TABLES)
+    ahead, work.corpus = work.corpus, None
+    corpus = (ahead and ahead.described(*tables)) or read_corpus(*tables)
     offline = OfflineReports(
         corpus, work.settings.report, work.kept("write_reports", "community_reports")
     )

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import closing
+from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
-from graphkb.embed import Embedder, Vectors, make_embedder
-from graphkb.embed.cache import VectorCache, vector_key
-from graphkb.embed.prefixes import passage_prefix
 from graphkb.errors import EmbeddingError
 from graphkb.tables import TABLES, content_hash
 from graphkb.text.table_rows import indexed_text
 from graphkb.text.tokens import truncate_tokens
 from graphkb.work import Stage, Work
+
+if TYPE_CHECKING:
+    from graphkb.embed import Embedder, Vectors
+    from graphkb.embed.cache import VectorCache
 
 _NAMED = 3
 
@@ -28,6 +29,8 @@ def _model_of_vectors(work: Work) -> tuple[str, ...]:
     options = work.settings.embed
     if options.provider == "builtin":
         return ("builtin",)
+    from graphkb.embed.prefixes import passage_prefix
+
     prefix = passage_prefix(options.passage_prefix, options.model)
     return (options.provider, options.model, prefix)
 
@@ -99,6 +102,9 @@ def passages_to_embed(work: Work, new: pl.DataFrame, kept: pl.DataFrame) -> list
     options = work.settings.embed
     if options.when == "off":
         return []
+    from graphkb.embed import make_embedder
+    from graphkb.embed.cache import VectorCache, vector_key
+
     passages = _passages(work, kept).join(_reusable(work), on=["id", "text_hash"], how="anti")
     missing = pl.concat([_passages(work, new), passages])
     embedder = make_embedder(options)
@@ -122,6 +128,9 @@ def embed_units(work: Work) -> bool:
     missing = passages.join(old, on=["id", "text_hash"], how="anti")
     if not missing.height:
         return False
+    from graphkb.embed import make_embedder
+    from graphkb.embed.cache import VectorCache
+
     outdated = work.embedding if work.embedding and not _same_model(work) else None
     embedder = make_embedder(work.settings.embed)
     with closing(VectorCache(work.root / "cache")) as cache:
@@ -174,6 +183,10 @@ class _Filling:
 
     def vectors_of(self, passages: pl.DataFrame) -> pl.DataFrame:
         """id, text_hash, language and vector of the passages that have one."""
+        import numpy as np
+
+        from graphkb.embed.cache import vector_key
+
         prefix = self._embedder.passage_prefix
         keys = [vector_key(self._embedder, prefix, text) for text in passages["passage"]]
         texts = dict(zip(keys, passages["passage"], strict=True))

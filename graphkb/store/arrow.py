@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
-import pyarrow as pa
 
 from graphkb.tables import TABLES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def arrow_schema(name: str, dimension: int | None = None) -> pa.Schema:
     """Arrow schema of a stored table; ``dimension`` is the width of the vector column."""
+    import pyarrow as pa
+
     fields = []
     for column, dtype in TABLES[name].schema.items():
         if column == "vector":
@@ -20,6 +26,8 @@ def arrow_schema(name: str, dimension: int | None = None) -> pa.Schema:
 
 
 def _arrow_type(dtype: pl.DataType) -> pa.DataType:
+    import pyarrow as pa
+
     if isinstance(dtype, pl.List):
         inner = dtype.inner
         return pa.list_(_arrow_type(inner if isinstance(inner, pl.DataType) else inner()))

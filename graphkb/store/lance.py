@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from graphkb.store.database import explained, wait_for
-from graphkb.store.exact import ExactVectors
 from graphkb.store.tables import FOLDER, StoredTables, literals, quoted
 from graphkb.tables import TABLES
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from graphkb.store.exact import ExactVectors
 
 # Below this many rows a flat scan beats an index (benchmarks/vectors.py), and indexes of a
 # handful of vectors cannot be trained at all.
@@ -112,6 +115,8 @@ class Store(StoredTables):
             if column == "tokens":
                 self.search_text(["?"], 1, name)
             elif column == "vector":
+                import numpy as np
+
                 self._search_stored(np.ones(width, np.float32), 1, None)
             else:
                 value = literals(TABLES[name], column, ["0"])
@@ -166,6 +171,8 @@ class Store(StoredTables):
 
     def _exact_vectors(self) -> ExactVectors | None:
         """The vectors in memory where they are few, read at first use."""
+        from graphkb.store.exact import ExactVectors
+
         version, rows = self.tables["vectors"], self.count("vectors")
         known = self._exact.get(version)
         if known is None and rows < VECTOR_INDEX_ROWS:
@@ -192,7 +199,7 @@ class Store(StoredTables):
         self, vector: np.ndarray, limit: int, language: str | None
     ) -> list[tuple[str, float]]:
         with explained(self.path, "vectors"):
-            query = self.open("vectors").query().nearest_to(vector.astype(np.float32))
+            query = self.open("vectors").query().nearest_to(vector.astype("float32"))
             # Without an index the last two say nothing.
             query = query.distance_type("dot").refine_factor(_REFINED)
             query = query.ef(max(_LEAST_EF, _FOLLOWED * limit))

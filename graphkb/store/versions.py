@@ -16,7 +16,6 @@ from datetime import datetime
 from pathlib import Path
 
 from graphkb.errors import NotIndexedError, StoreError, UsageError
-from graphkb.store.arrays import drop_arrays
 from graphkb.store.manifest import KEPT, Manifest, load_manifest, read_manifest
 from graphkb.store.tables import FOLDER
 
@@ -110,6 +109,8 @@ def drop_unneeded(output: Path, current: Manifest) -> list[Manifest]:
     for version, path in manifest_files(output):
         if version not in numbers:
             path.unlink(missing_ok=True)
+    from graphkb.store.arrays import drop_arrays
+
     drop_arrays(output, {manifest.graph for manifest in kept})
     for folder in unnamed_folders(output, kept):
         shutil.rmtree(folder, ignore_errors=True)

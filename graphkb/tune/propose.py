@@ -21,7 +21,8 @@ from graphkb.errors import ModelFailure
 from graphkb.extract import parse
 from graphkb.extract.kinds import CODE, DOCUMENT, TERM
 from graphkb.extract.offline import extract_units
-from graphkb.extract.verify import Unit, Verified, verify
+from graphkb.extract.questions import Unit
+from graphkb.extract.verify import Verified, verify
 from graphkb.llm.model import Model, Prompt
 from graphkb.llm.prompts import data_block, load_prompt
 from graphkb.llm.structured import parse_json

@@ -9,8 +9,8 @@ from graphkb.evaluate.misses import Miss
 from graphkb.evaluate.questions import UNMATCHED
 from graphkb.evaluate.resample import LEAST_PAIRS, Difference, Interval
 from graphkb.evaluate.results import Evaluation
+from graphkb.view.counts import noun
 from graphkb.view.terminal import one_line
-from graphkb.view.wording import noun
 
 # Items of a kind that are named.
 _NAMED = 5

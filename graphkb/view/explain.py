@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 from graphkb.explanation import Explanation, LegView
 from graphkb.view.answer import STYLE, place, within
+from graphkb.view.counts import noun
 from graphkb.view.terminal import one_line
-from graphkb.view.wording import noun
 
 _TEXT = 240
 

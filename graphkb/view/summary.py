@@ -8,27 +8,15 @@ from typing import TYPE_CHECKING, Any
 from graphkb.ingest.sizes import SHORT
 from graphkb.types import IndexResult, Refused, StepUsage
 from graphkb.view.answer import price_text
+from graphkb.view.counts import counts_line, noun
 from graphkb.view.notices import notice_lines
 from graphkb.view.refusals import MOST_REFUSED, refused_lines, unread_lines
 from graphkb.view.terminal import one_line
-from graphkb.view.wording import noun
 
 if TYPE_CHECKING:
     from graphkb.importing.project import Imported
     from graphkb.preview import Preview
     from graphkb.tune.prompts import Tuning
-
-# Words of the summary by table name; the rest of a result's counts are not for people.
-COUNTED = {
-    "documents": "documents",
-    "text_units": "text units",
-    "entities": "entities",
-    "relationships": "relationships",
-    "covariates": "claims",
-    "communities": "communities",
-    "community_reports": "reports",
-    "vectors": "vectors",
-}
 
 
 def index_lines(result: IndexResult, verbose: bool = False) -> list[str]:
@@ -113,15 +101,6 @@ def _percent(share: float) -> str:
     ('100 %', '99.9 %', '50.0 %')
     """
     return "100 %" if share == 1 else f"{int(1000 * share) / 10:.1f} %"
-
-
-def counts_line(counts: Mapping[str, Any]) -> str:
-    """``12 documents · 31 text units · …`` for the counts that are there."""
-    return " · ".join(
-        f"{counts[name]} {noun(counts[name], words)}"
-        for name, words in COUNTED.items()
-        if name in counts
-    )
 
 
 def status_lines(status: Mapping[str, Any]) -> list[str]:

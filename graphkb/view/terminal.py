@@ -25,7 +25,8 @@ from graphkb.view.answer import (
     sources_title,
     within,
 )
-from graphkb.view.wording import noun, wording
+from graphkb.view.counts import noun
+from graphkb.view.wording import wording
 
 if TYPE_CHECKING:
     from graphkb.query.dry_run import QueryPlan

@@ -9,7 +9,8 @@ from graphkb.types import NamedSnapshot
 from graphkb.upkeep.case import Finding
 from graphkb.upkeep.compact import Compaction
 from graphkb.upkeep.difference import Difference
-from graphkb.view.summary import counts_line, size
+from graphkb.view.counts import counts_line
+from graphkb.view.summary import size
 from graphkb.view.terminal import one_line
 
 _MOST = 20

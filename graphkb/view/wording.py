@@ -1,4 +1,4 @@
-"""The words around an answer, in the question's language; and English counts."""
+"""The words around an answer, in the question's language."""
 
 from __future__ import annotations
 
@@ -118,14 +118,3 @@ ZH = Wording(
 def wording(question: str) -> Wording:
     """The words for an answer to ``question``: Chinese for a Chinese one, else English."""
     return ZH if question_language(question) == "zh" else EN
-
-
-def noun(count: int, plural: str) -> str:
-    """An English plural, or its singular for a count of one.
-
-    >>> noun(1, "entities"), noun(1, "text units"), noun(2, "calls"), noun(1, "cached")
-    ('entity', 'text unit', 'calls', 'cached')
-    """
-    if count != 1 or not plural.endswith("s"):
-        return plural
-    return plural[:-3] + "y" if plural.endswith("ies") else plural[:-1]

@@ -9,8 +9,7 @@ import pytest
 
 from graphkb.errors import SettingsError
 from graphkb.extract.llm import halves
-from graphkb.extract.questions import Questions
-from graphkb.extract.verify import Unit
+from graphkb.extract.questions import Questions, Unit
 from graphkb.extract.worth import threshold, worth, worth_reading
 from graphkb.settings import Extract
 from graphkb.text.tokens import count_tokens

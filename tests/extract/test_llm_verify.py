@@ -6,8 +6,9 @@ import pytest
 
 from graphkb.extract.locate import Located
 from graphkb.extract.parse import parse_reply
+from graphkb.extract.questions import Unit
 from graphkb.extract.records import ClaimRecord, EntityRecord, Records, RelationshipRecord
-from graphkb.extract.verify import Unit, Verified, verify
+from graphkb.extract.verify import Verified, verify
 
 TEXT = (
     "Bluestone Ltd was founded in 2009 in Riverton. Ada Lin is its chief engineer; "

@@ -12,8 +12,7 @@ from model_server import ModelServer, model_server, prompt_of, said
 
 from graphkb.cli import main
 from graphkb.errors import InputError, UsageError
-from graphkb.extract.questions import Questions
-from graphkb.extract.verify import Unit
+from graphkb.extract.questions import Questions, Unit
 from graphkb.llm.model import make_model
 from graphkb.llm.prompts import load_prompt
 from graphkb.project import init_project

@@ -7,7 +7,8 @@ import pytest
 from graphkb.forecast import PlannedCalls
 from graphkb.preview import Preview
 from graphkb.types import StepUsage
-from graphkb.view.summary import counts_line, preview_lines, usage_lines
+from graphkb.view.counts import counts_line
+from graphkb.view.summary import preview_lines, usage_lines
 
 
 def preview(count: int, price: float | None) -> Preview:
