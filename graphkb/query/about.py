@@ -67,7 +67,12 @@ class AboutName:
     short: str = ""
 
     def stands_in(self, words: Set[str]) -> bool:
-        """Whether stems of a text name it."""
+        """Whether stems of a text name it.
+
+        >>> name = AboutName("Acme Pumps", "acme", {"acme": 0.7, "pump": 0.3})
+        >>> name.stands_in({"acme"}), name.stands_in({"pump"})
+        (True, False)
+        """
         held = sum(share for word, share in self.weights.items() if word in words)
         if any(word not in words for word in self.weights if _NUMBER.search(word)):
             return False  # Lantern L2 is not Lantern L3

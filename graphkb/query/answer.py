@@ -24,8 +24,10 @@ from graphkb.query.absent_files import with_absent_files
 from graphkb.query.ask import Ask
 from graphkb.query.citations import check_answer, check_citations
 from graphkb.query.compose import compose_answer, last_turns, missing_names
+from graphkb.query.extremes import unclear_column
 from graphkb.query.hybrid import hybrid_context, placed_citations
 from graphkb.query.impact import impact_answer
+from graphkb.query.left_out import left_out
 from graphkb.query.local import local_context
 from graphkb.query.marks import hide_code, show_code
 from graphkb.query.of_page import not_there, with_asked_part
@@ -268,15 +270,18 @@ def _checked(
 def _quoted(snapshot: Snapshot, ask: Ask, context: Context, notes: Notes, why: str) -> Answer:
     """The answer without a model; a refusal where the evidence is too thin."""
     language = _language(snapshot, ask)
+    filtered, nothing_left = left_out(snapshot, ask.search, context, language)
+    told = filtered if nothing_left else ""
+    if told := told or unclear_column(snapshot, ask.search, context, language):
+        return _refusal(snapshot, ask, replace(context, passages=()), told)
     quoted = quote_answer(snapshot, ask.search, context, language, why)
     if quoted is None:
         return _refusal(snapshot, ask, context)
     notes.warnings += quoted.warnings
     if context.foreign:
         notes.warnings.append(_FOREIGN)
-    text = quoted.text
-    if absent := missing_names(snapshot, language, context):
-        text = f"{absent}\n\n{text}"
+    above = filter(None, (missing_names(snapshot, language, context), filtered))
+    text = "\n\n".join((*above, quoted.text))
     return Answer(
         question=ask.question,
         text=text,

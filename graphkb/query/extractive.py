@@ -13,6 +13,8 @@ from graphkb.query.candidates import (
     stems_of,
     without_others,
 )
+from graphkb.query.listed import is_within, with_items
+from graphkb.query.other_kind import ASKED, LESS, OTHER, excludes_others, kind_fit, same_words
 from graphkb.query.phrases import Phrase, Phrases
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.periods import is_of_periods
@@ -27,6 +29,10 @@ _BRIDGE_SHARE = 0.3
 _PHRASE_SHARE = 0.3
 # What of the words that the best sentence holds one of the asked period must hold to answer.
 _LEAST_WORDS = 0.5
+# Words of a question that asks for one thing.
+_FEW = 3
+# What the rank of a sentence keeps that is about another kind of what is asked.
+_OTHER_KIND = 0.5
 # A further sentence must bring this share of what the best one brought.
 _LEAST_GAIN = 0.2
 
@@ -40,7 +46,8 @@ def choose_quotes(
 ) -> list[Quote]:
     """Up to ``limit`` sentences in the order chosen: each adds the most question words not yet
     covered (weighted by idf) and names held as a whole, or links to what an earlier sentence
-    introduced. Rows of one table between which the question does not tell come together.
+    introduced. Rows of one table between which the question does not tell come together, and a
+    sentence that opens a list with the items of that.
     ``ignored`` are search tokens that need no cover where the question has others.
 
     Greedy maximum coverage (Nemhauser, Wolsey, Fisher 1978) with a bridge term, so that a chain
@@ -54,7 +61,10 @@ def choose_quotes(
     done = _Covered(idf, phrases, snapshot.dictionary)
     if _is_of_others(found, done, idf):
         return []
-    candidates = without_others(found)
+    name = direct_name(snapshot, question)
+    wanted = beside(snapshot, question, name) if name else idf.keys()
+    is_direct = name is not None or len(idf) <= _FEW
+    candidates = _of_kind(question, without_others(found), done, wanted, is_direct)
     first = 0.0
     while candidates and len(chosen) < limit:
         gains = [done.gain(candidate) for candidate in candidates]
@@ -66,7 +76,8 @@ def choose_quotes(
         first = first or gains[best] - done.named(candidate)
         for one in (candidate, *_equals(candidate, candidates, idf)):
             if not _repeats(one, chosen):
-                chosen.append(replace(one.quote, score=gains[best]))
+                quote = with_items(snapshot, replace(one.quote, score=gains[best]))
+                chosen = [*(other for other in chosen if not is_within(other, quote)), quote]
             done.add(one)
         candidates = [c for c in candidates if not _repeats(c, chosen)]
     return chosen[:limit]
@@ -125,6 +136,46 @@ def _is_of_others(
         if not (one.asked or one.other) and done.gain(one) >= gain:
             return False
     return gain > 0
+
+
+def _of_kind(
+    question: str,
+    candidates: Sequence[Candidate],
+    done: _Covered,
+    wanted: Set[str],
+    is_direct: bool,
+) -> list[Candidate]:
+    """The candidates without those about another thing than the question names; none where such a
+    one fits best, nothing has what is asked and the others say nothing of what is ``wanted``, the
+    question's words beside a name. Those about another kind of it come behind."""
+    candidates = [
+        replace(one, own=one.own | said) if (said := same_words(question, _told(one))) else one
+        for one in candidates
+    ]
+    fits = [
+        kind_fit(question, _told(one), one.quote.passage.heading, direct=is_direct)
+        for one in candidates
+    ]
+    kept = [
+        replace(one, prior=one.prior * _OTHER_KIND) if fit == LESS else one
+        for one, fit in zip(candidates, fits, strict=True)
+        if fit != OTHER
+    ]
+    if len(kept) == len(candidates):
+        return kept
+    gains = [done.gain(one) for one in candidates]
+    told = [fit for fit, gain in zip(fits, gains, strict=True) if gain > 0]
+    if ASKED in told:
+        return kept
+    if excludes_others(question):
+        return []
+    best = max(gain for fit, gain in zip(fits, gains, strict=True) if fit == OTHER)
+    answering = [one for one in kept if one.own & wanted and done.gain(one) >= _LEAST_WORDS * best]
+    return kept if answering or not best else []
+
+
+def _told(candidate: Candidate) -> str:
+    return "\n".join((*candidate.quote.header, candidate.quote.text))
 
 
 class _Covered:

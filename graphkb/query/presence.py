@@ -81,7 +81,7 @@ class Presence:
             return [(name, self._holds_han_part(question, name.text))]
         parts = name_parts(name.text, question[:start])
         each = [(replace(name, text=part), self._holds_part(part)) for part in parts]
-        telling = any(held and not self._is_everyday(part.text) for part, held in each)
+        telling = any(held and not self.is_everyday(part.text) for part, held in each)
         if len(each) < 2 or telling:
             return each or [(name, None)]
         whole = name.text[name.text.find(parts[0]) : name.text.rfind(parts[-1]) + len(parts[-1])]
@@ -130,15 +130,15 @@ class Presence:
         if held is not False:
             return held
         if len(words) == 1:
-            return None if self._is_everyday(part) else False
+            return None if self.is_everyday(part) else False
         shorter = words[: -1 if words[-1].lower() in _GENERAL else None]
         if len(shorter) < len(words) and self.holds(AskedName(" ".join(shorter), "name")):
             return None
-        proper = [word for word in words if not self._is_everyday(word)]
+        proper = [word for word in words if not self.is_everyday(word)]
         known = 0 < len(proper) < len(words) and self._is_entity(" ".join(proper))
         return None if known else False
 
-    def _is_everyday(self, word: str) -> bool:
+    def is_everyday(self, word: str) -> bool:
         """Whether a text has the word in small letters, in singular or plural."""
         if not (word.isascii() and word.isalpha() and self._is_scanned):
             return False

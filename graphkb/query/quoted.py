@@ -11,12 +11,16 @@ from graphkb.query.about import question_of_each
 from graphkb.query.candidates import Quote
 from graphkb.query.citations import check_citations, cite
 from graphkb.query.extractive import choose_quotes, guess_warning
+from graphkb.query.extremes import extreme_rows
 from graphkb.query.foreign_quotes import choose_foreign_quotes
 from graphkb.query.of_file import is_about_a_file, of_named_files, opening_quotes
 from graphkb.query.sentences import table_cells
 from graphkb.search.files import without_files
 from graphkb.search.snapshot import Snapshot
-from graphkb.text.language import detect_language
+from graphkb.text.language import detect_language, has_han
+from graphkb.text.lists import shown_items
+from graphkb.text.table_head import is_value
+from graphkb.text.table_unit import unit_above
 from graphkb.types import Citation, Context, Passage
 
 # Why no model wrote the answer, as it is said above the quotes.
@@ -56,9 +60,10 @@ def quote_answer(
     if not quotes:
         return None
     citations = cite(quotes)
+    units = _units(snapshot, quotes)
     lines = [
-        f"- {_shown(quote)} [{citation.number}]"
-        for quote, citation in zip(quotes, citations, strict=True)
+        f"- {_shown(quote, unit)} [{citation.number}]"
+        for quote, unit, citation in zip(quotes, units, citations, strict=True)
     ]
     name = "extractive_global_answer" if context.method == "global" else "extractive_answer"
     text = fill_prompt(
@@ -82,9 +87,7 @@ def _guessed(snapshot: Snapshot, question: str, quotes: Sequence[Quote]) -> str:
 
 def documents_of(snapshot: Snapshot, citations: Sequence[Citation]) -> dict[str, str]:
     """Text by id of the documents that are cited."""
-    ids = [citation.document_id for citation in citations]
-    rows = snapshot.store.where("documents", "id", ids, ("id", "text"))
-    return dict(zip(rows["id"], rows["text"], strict=True))
+    return _texts(snapshot, [citation.document_id for citation in citations])
 
 
 def _quotes(snapshot: Snapshot, question: str, context: Context) -> list[Quote]:
@@ -105,6 +108,8 @@ def _quotes(snapshot: Snapshot, question: str, context: Context) -> list[Quote]:
     if each := question_of_each(snapshot, question):
         return _of_each(snapshot, each, context.passages)
     own = of_named_files(snapshot, asked, context.passages)
+    if rows := extreme_rows(snapshot, question, own or context.passages):
+        return rows[: options.max_sentences]
     quotes = choose_quotes(snapshot, question, own, options.max_sentences) if own else []
     return quotes or choose_quotes(snapshot, question, context.passages, options.max_sentences)
 
@@ -120,15 +125,49 @@ def _whole(passage: Passage) -> Quote:
     return Quote(passage, passage.char_start, passage.char_end, passage.text, passage.score)
 
 
-def _shown(quote: Quote) -> str:
-    """A quote as it reads in an answer: a table row with the names of its columns."""
+def _units(snapshot: Snapshot, quotes: Sequence[Quote]) -> list[str]:
+    """What the figures of each quote are counted in, as a line above its table says it; empty for
+    what is no row with a figure, and where nothing says it."""
+    found: list[str | None] = [_unit_in_passage(quote) for quote in quotes]
+    places = [place for place, unit in enumerate(found) if unit is None]
+    texts = _texts(snapshot, [quotes[place].passage.document_id for place in places])
+    for place in places:
+        quote = quotes[place]
+        found[place] = unit_above(texts.get(quote.passage.document_id, ""), quote.start)
+    # What the row itself says need not be said again.
+    return [
+        unit if unit and unit not in "\n".join((*quote.header, quote.text)) else ""
+        for quote, unit in zip(quotes, found, strict=True)
+    ]
+
+
+def _unit_in_passage(quote: Quote) -> str | None:
+    """The unit of a row where the passage tells it or shows that there is none."""
+    if not any(map(is_value, table_cells(quote.text))):
+        return ""
+    return unit_above(quote.passage.text, quote.start - quote.passage.char_start)
+
+
+def _texts(snapshot: Snapshot, document_ids: Sequence[str]) -> dict[str, str]:
+    """Text by id of documents."""
+    if not document_ids:
+        return {}
+    rows = snapshot.store.where("documents", "id", document_ids, ("id", "text"))
+    return dict(zip(rows["id"], rows["text"], strict=True))
+
+
+def _shown(quote: Quote, unit: str = "") -> str:
+    """A quote as it reads in an answer: a table row with the names of its columns, and behind it
+    what its figures are counted in."""
     cells = table_cells(quote.text)
     if quote.header and len(cells) == len(quote.header):
         pairs = zip(quote.header, cells, strict=True)
-        return _plain(
-            "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)
-        )
-    return _plain(": ".join(cells) if len(cells) == 2 else "; ".join(cells) or quote.text)
+        shown = "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)
+    else:
+        shown = ": ".join(cells) if len(cells) == 2 else "; ".join(cells) or shown_items(quote.text)
+    if unit:
+        shown += f"（{unit}）" if has_han(unit) else f" ({unit})"
+    return _plain(shown)
 
 
 def _plain(quote: str) -> str:

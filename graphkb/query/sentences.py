@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from graphkb.query.headlines import is_headline
 from graphkb.text.headings import HEADING_MARKS
 from graphkb.text.language import HAN
+from graphkb.text.lists import items_end
 from graphkb.text.sentences import sentence_spans
 from graphkb.text.table_head import table_lines
 from graphkb.text.table_rows import row_cells
@@ -75,8 +76,10 @@ def sentences_of(text: str, columns: Sequence[str] = ()) -> Iterator[Sentence]:
             headline = f"\n{line.strip()}"
             continue
         for first, last in sentence_spans(line):
-            if is_quotable(line[first:last]):
-                first, last = start + first, start + last
+            quotable = is_quotable(line[first:last])
+            first, last = start + first, start + last
+            # 步骤如下： says little, but opens a list.
+            if quotable or items_end(shown, first, last) > last:
                 yield Sentence(first, last, text[first:last], f"{heading}{headline}")
     if rows:
         yield from _rows(text, rows, header, f"{heading}{headline}")

@@ -33,6 +33,13 @@ _CAPTION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+# What a table counts in, which may stand beside its title or date.
+_UNIT = re.compile(
+    r"[(（]?\s*(?:(?:金额|计量|货币)?单位|币种|units?|currency)\s*[:：].*",
+    re.IGNORECASE | re.DOTALL,
+)
+_MOST_BESIDE = 3
+
 
 @dataclass(frozen=True)
 class Head:
@@ -65,6 +72,8 @@ def find_head(rows: Sequence[Row]) -> Head:
 
     >>> find_head([["单位：元", "", ""], ["产品", "华东", ""], ["", "量", "额"], ["泵", "7", "8"]])
     Head(titles=1, depth=2)
+    >>> find_head([["利润表", "", "单位：元"], ["项目", "本期", "上期"], ["营收", "7", "8"]])
+    Head(titles=1, depth=1)
     >>> find_head([["Name", "Phone", ""], ["Ada Lin", "4471", "B12"]])
     Head(titles=0, depth=1)
     """
@@ -84,6 +93,9 @@ def _is_title(row: Row, below: Sequence[Row]) -> bool:
         return False
     if len(filled) <= 2 and all(map(is_caption, filled)):
         return True
+    if _UNIT.fullmatch(filled[-1]) and len(filled) <= min(_MOST_BESIDE, len(row) - 1):
+        # Over columns that it groups the first one has no name below it.
+        return bool(below and below[0] and below[0][0]) and not any(map(is_value, filled))
     if not row[0] or len(filled) > 1:
         return False
     if all(cell is None for cell in row[1:]):
