@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -31,7 +31,9 @@ class PlannedCalls:
 
     ``calls`` would be paid for, ``cached`` are answered already. ``prompt_tokens`` are counted in
     o200k_base (for ``extract`` exactly so many are sent, for ``report`` at most), and
-    ``completion_tokens`` are an estimate. ``price`` in USD is None when it is not known.
+    ``completion_tokens`` are an estimate. ``price`` in USD is None when it is not known. With
+    ``at_least`` there are more calls, in a number that nobody knows: a small model on this machine
+    is asked again where its reply is not in form.
     """
 
     step: str
@@ -41,6 +43,7 @@ class PlannedCalls:
     prompt_tokens: int
     completion_tokens: int
     price: float | None
+    at_least: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,12 @@ def plan_calls(
         shown += more
     if uses_model(settings, "report"):
         steps.append(_reports(work, text_units.height, touched))
-    found = tuple(step for step in steps if step.calls or step.cached)
+    again = settings.llm.provider == "llama_cpp"
+    found = tuple(
+        replace(step, at_least=again and step.calls > 0)
+        for step in steps
+        if step.calls or step.cached
+    )
     prompts = tuple(prompt.messages for prompt in shown[:_SHOWN])
     return Planned(found, prompts, tuple(_budget_warnings(settings.llm, found)))
 

@@ -8,6 +8,8 @@ from graphkb.llm.in_flight import IN_FLIGHT
 
 # Time is left to be told once so many are done, and it is told by what was done lately.
 _FEW, _LATELY = 3, 120.0
+# What is done in less time says nothing of how fast it is.
+_NO_TIME = 0.1
 # The stages that count calls, and the step that these are of.
 _CALLS = {"extract": "extract", "reports": "report"}
 
@@ -17,20 +19,34 @@ class Pace:
 
     def __init__(self, stage: str, started: float) -> None:
         self.started = started
-        self.done = self.total = 0
+        self.done = self.total = self.known = 0
         self._step = _CALLS.get(stage, "")
         self._begun = IN_FLIGHT.begun(self._step)
         # When how much was done, a second apart.
         self._seen: deque[tuple[float, int]] = deque()
+        # What was done already at the first look, and at the end of the first second.
+        self._first = started, 0
+        self._at_once = started, 0
 
     def reach(self, done: int, total: int, now: float) -> None:
         """So much is done."""
+        if done < self.done:
+            # All is done once more.
+            self._seen.clear()
         self.done, self.total = done, total
+        if not self._seen:
+            # Who looks first after one was done knew nothing before.
+            self.known = done if done > 1 else 0
+            self._first = self._at_once = now, self.known
+        elif now - self._first[0] < 1:
+            self._at_once = now, done
         if self._seen and now - self._seen[-1][0] < 1:
             # What is known already, as replies that were kept, is done at once.
             now = self._seen.pop()[0]
         self._seen.append((now, done))
         while len(self._seen) > 2 and now - self._seen[1][0] > _LATELY:
+            if done - self._seen[1][1] < _FEW:
+                break
             self._seen.popleft()
 
     @property
@@ -38,6 +54,36 @@ class Pace:
         """What is done, of how much while that is not all; calls, where they are."""
         some = self.total and self.done < self.total
         return f"{self.done}/{self.total}{self.unit}" if some else f"{self.done}{self.unit}"
+
+    @property
+    def work(self) -> str:
+        """What was done in this stage: what was known before is not among it.
+
+        >>> pace = Pace("read", 0.0)
+        >>> for done in (2990, 2995, 3000): pace.reach(done, 3000, 1.0)
+        >>> pace.work
+        '10 of 3000'
+        """
+        if not self.known or self.done < self.total:
+            return self.count
+        return f"{self.done - self.known} of {self.total}{self.unit}"
+
+    def speed(self, now: float) -> str:
+        """How fast it went, without what was known before or at once; empty where too little
+        was done, or in too short a time, to tell.
+
+        >>> pace = Pace("extract", 0.0)
+        >>> for done, now in ((0, 0.0), (100, 0.2), (101, 10.2), (102, 20.2)):
+        ...     pace.reach(done, 400, now)
+        >>> pace.speed(20.2)
+        '6/min'
+        """
+        since, before = self._at_once
+        if self.done == before:
+            since, before = self._first
+        if self.done == before or now - since < _NO_TIME:
+            return ""
+        return rate(self.done - before, now - since)
 
     @property
     def unit(self) -> str:
@@ -59,6 +105,13 @@ class Pace:
         done = self.done - before
         if done < _FEW or now <= since:
             return ""
+        half = (now - since) / 2
+        late = self.done - max(n for at, n in self._seen if at <= now - half)
+        if late < done / 4 and half > 5:
+            # As where many small files come before a few large ones.
+            if late < _FEW:
+                return ""
+            since, done = now - half, late
         return f", about {rounded((self.total - self.done) * (now - since) / done)} left"
 
 

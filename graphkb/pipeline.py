@@ -21,6 +21,7 @@ import polars as pl
 from graphkb import __version__
 from graphkb.errors import SettingsError, StoreError
 from graphkb.ingest.kept import forget_readings
+from graphkb.ingest.renamed import renamed_files
 from graphkb.ingest.sizes import unit_sizes
 from graphkb.llm.model import make_model
 from graphkb.settings import Settings, uses_model
@@ -407,7 +408,7 @@ class _Run:
             self.version, counts, added, changed, removed, dict(self.seconds),
             tuple(work.refused), _warnings(work), _reused(work),
             tuple(work.incomplete), work.model.usage() if work.model else (), sizes,
-            tuple(work.refused_before),
+            tuple(work.refused_before), _renamed(work),
         )  # fmt: skip
         self.on_commit(result)
         return result
@@ -438,6 +439,14 @@ class _Run:
 def _warnings(work: Work) -> tuple[str, ...]:
     """What stages had to say, and what was noticed of the model's server."""
     return (*work.warnings, *(work.model.warnings() if work.model else ()))
+
+
+def _renamed(work: Work) -> tuple[tuple[str, str], ...]:
+    """Old and new path of each file that was renamed."""
+    if "documents" not in work.changed:
+        return ()
+    files = renamed_files(work.committed("documents"), work.table("documents"))
+    return tuple(files.select("old_path", "path").iter_rows())
 
 
 def due_stages(last: Manifest | None, stages: Iterable[Stage], work: Work) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from graphkb.forecast import PlannedCalls, plan_calls, total_price
+from graphkb.ingest.renamed import renamed_files
 from graphkb.pipeline import due_stages, plan, read_dictionary
 from graphkb.settings import Settings
 from graphkb.stages.extraction import units_unfinished
@@ -135,17 +136,13 @@ def _document_lists(
     rest = come.join(same_record, on="id", how="anti")
     rest_gone = gone.join(same_record, on="id", how="anti")
     same_path = rest.join(rest_gone, on="path", how="semi")
-    moved = (
-        new.select(columns)
-        .join(old.select(columns), on=["id", "content_hash"], suffix="_old")
-        .filter(pl.col("path") != pl.col("path_old"))
-    )
+    renamed = renamed_files(old, new).select("old_path", "path")
     names = _Names(pl.concat([old.select("path"), new.select("path")]))
     return (
         names.of(rest.join(same_path, on="path", how="anti")),
         names.of(pl.concat([same_record, same_path])),
         names.of(rest_gone.join(same_path, on="path", how="anti")),
-        tuple(sorted(moved.select("path_old", "path").iter_rows())),
+        tuple(sorted(renamed.iter_rows())),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 import click
 
 from graphkb.llm.in_flight import IN_FLIGHT, Waiting
-from graphkb.pace import Pace, duration, rate
+from graphkb.pace import Pace, duration
 
 _SECONDS_BETWEEN_LINES = 30.0
 # How often in that time it is looked whether anything was said.
@@ -125,8 +125,7 @@ class ProgressLines:
             self.close()
         elif now - self._said > _SECONDS_BETWEEN_LINES:
             self._said = now
-            speed = rate(done, now - pace.started)
-            self.note(f"{stage}: {pace.count} ({speed}){pace.left(now)}")
+            self.note(f"{stage}: {pace.count}{_in_brackets(pace.speed(now))}{pace.left(now)}")
 
     def note(self, text: str) -> None:
         self._lines += 1
@@ -162,11 +161,15 @@ class ProgressLines:
         """The end line of the running stage."""
         if self._stage:
             pace = self._pace
-            seconds = time.monotonic() - pace.started
-            work = f"{pace.count} in " if pace.done else ""
-            speed = f" ({rate(pace.done, seconds)})" if pace.done else ""
-            self.note(f"{self._stage}: {work}{seconds:.1f} s{speed}")
+            now = time.monotonic()
+            work = f"{pace.work} in " if pace.done else ""
+            speed = _in_brackets(pace.speed(now))
+            self.note(f"{self._stage}: {work}{now - pace.started:.1f} s{speed}")
             self._ended, self._stage = self._stage, ""
+
+
+def _in_brackets(speed: str) -> str:
+    return f" ({speed})" if speed else ""
 
 
 def _asked(waiting: Waiting) -> str:
@@ -230,8 +233,7 @@ def _bars() -> Iterator[ProgressDisplay]:
             (task, pace), now = self._tasks[stage], time.monotonic()
             pace.reach(done, total, now)
             count = f"{done}/{total}" if total else str(done)
-            speed = rate(done, now - pace.started)
-            work = f"{count}{pace.unit}  {speed}" if done or total else ""
+            work = f"{count}{pace.unit}  {pace.speed(now)}" if done or total else ""
             bars.update(task, completed=done, total=total or None, work=work)
 
         def finish(self) -> None:

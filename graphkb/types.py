@@ -329,6 +329,7 @@ class IndexResult:
     model could not do and what stands in for it: the next run tries just that again.
     ``refused_before`` are those of ``refused`` that the run before said of the same files.
     ``unit_sizes`` is what :func:`graphkb.ingest.sizes.unit_sizes` says of all text units.
+    ``renamed`` are (old path, new path) of files whose documents stay as they were.
     """
 
     version: int
@@ -344,6 +345,7 @@ class IndexResult:
     usage: tuple[StepUsage, ...] = ()
     unit_sizes: Mapping[str, Any] = field(default_factory=dict)
     refused_before: tuple[Refused, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The same fields as plain JSON values."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 import graphkb
 from graphkb.errors import UsageError
+from graphkb.types import IndexResult
+from graphkb.view.summary import index_lines
 
 
 def kb(root: Path, *overrides: str) -> graphkb.Project:
@@ -47,6 +50,7 @@ def test_a_dry_run_lists_every_change_and_writes_nothing(small: Path) -> None:
     assert found.communities >= 1
     result = kb(small).index()
     assert (result.added, result.changed, result.removed) == (1, 2, 1)
+    assert result.renamed == (("乙.txt", "丙.txt"),)
     again = kb(small).preview()
     assert (again.added, again.changed, again.removed, again.text_units) == ((), (), (), 0)
 
@@ -113,3 +117,39 @@ def test_changed_settings_are_said_and_rerun_what_they_affect(
     said.clear()
     kb(small, *overrides).index(on_plan=said.append)
     assert said == []
+
+
+def test_an_index_run_says_which_files_were_renamed(small: Path) -> None:
+    folder = small / "input"
+    (folder / "乙.txt").rename(folder / "丙.txt")
+    (folder / "rows.jsonl").rename(folder / "all rows.jsonl")
+    renamed = (("rows.jsonl", "all rows.jsonl"), ("乙.txt", "丙.txt"))
+    assert kb(small).preview().renamed == renamed
+    result = kb(small).index()
+    assert (result.added, result.changed, result.removed, result.renamed) == (0, 0, 0, renamed)
+    assert json.loads(json.dumps(result.to_dict()))["renamed"] == [list(pair) for pair in renamed]
+    first, *lines = index_lines(result)
+    assert first.startswith("version 2: 0 added, 0 changed, 0 removed, 2 renamed in ")
+    assert lines[:2] == ["renamed rows.jsonl → all rows.jsonl", "renamed 乙.txt → 丙.txt"]
+    again = kb(small).index()
+    assert again.renamed == ()
+    assert "renamed" not in "\n".join(index_lines(again))
+
+
+def test_a_copy_cited_in_place_of_another_was_not_renamed(small: Path) -> None:
+    folder = small / "input"
+    first = folder / "0.txt"
+    first.write_bytes((folder / "a.txt").read_bytes())
+    assert kb(small).index().renamed == ()
+    assert "0.txt" in kb(small).table("documents")["path"].to_list()
+    first.unlink()
+    assert kb(small).preview().renamed == ()
+    assert kb(small).index().renamed == ()
+    assert kb(small).diff("2").counts["documents"]["renamed"] == 0
+
+
+def test_of_many_renamed_files_the_first_are_shown() -> None:
+    pairs = tuple((f"旧/{n}.txt", f"新/{n}.txt") for n in range(25))
+    lines = index_lines(IndexResult(2, {}, 0, 0, 0, {}, renamed=pairs))
+    assert lines[1] == "renamed 旧/0.txt → 新/0.txt"
+    assert lines[21] == "… and 5 more renamed (--json lists all)"

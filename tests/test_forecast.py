@@ -226,3 +226,14 @@ def test_status_says_which_model_and_how_units_were_read(root: Path) -> None:
     assert "model      m" in result.stdout
     assert "read by    the model 3 text units" in result.stdout
     assert "model      none" in plain.stdout
+
+
+def test_a_model_on_this_machine_is_asked_at_least_so_often(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    local = ["llm.provider=llama_cpp", f"llm.model={tmp_path / 'm.gguf'}", "embed.when=off"]
+    found = graphkb.open(root, local).preview()
+    assert [(step.step, step.at_least) for step in found.calls] == [
+        ("extract", True), ("report", True),
+    ]  # fmt: skip
+    with model_server(read) as server:
+        assert not forecast(root, server).calls[0].at_least

@@ -11,6 +11,7 @@ import pytest
 
 from graphkb import progress
 from graphkb.llm.in_flight import IN_FLIGHT
+from graphkb.pace import Pace
 from graphkb.progress import ProgressLines, shown_progress, shown_wait
 
 REPOSITORY = Path(__file__).parents[1]
@@ -40,10 +41,12 @@ def on_terminal(*arguments: str, stream: str = "stderr") -> str:
 
 
 BARS = """
+import time
 from graphkb.progress import shown_progress
 with shown_progress() as progress:
     for done in range(1, 401):
         progress("chunk", done, 400)
+        time.sleep(0.001)
     progress.note("searchable: [bold]version 1[/bold]")
     progress("读取", 7, 0)
     progress("communities", 0, 0)
@@ -77,7 +80,7 @@ def test_a_line_at_start_and_end_elsewhere(
         "communities …\n"
         "communities: 2.0 s\n"
         "embed …\n"
-        "embed: 2/9 in 2.0 s (1/s)\n"
+        "embed: 2/9 in 2.0 s\n"
     ))  # fmt: skip
 
 
@@ -140,6 +143,50 @@ def test_calls_of_a_slow_model_are_counted_and_the_time_that_is_left_is_told(
     )
     assert any(line.startswith("extract: 130/400 calls, 5 min 0 s so far, about 45 min left")
                for line in lines)  # fmt: skip
+
+
+def test_what_was_known_before_says_nothing_of_how_fast_files_are_read(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    now = 0.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    display = ProgressLines()
+    for done in range(2990, 3001):
+        now += 6
+        display("read", done, 3000)
+    display("reports", 3000, 3000)
+    display("读取", 0, 3)
+    display("读取", 3, 3)
+    lines = capsys.readouterr().err.splitlines()
+    assert "read: 2996/3000 (10/min), about 25 s left" in lines
+    assert "read: 10 of 3000 in 60.0 s (10/min)" in lines
+    assert "reports: 0 of 3000 in 0.0 s" in lines
+    assert lines[-1] == "读取: 3 in 0.0 s"
+
+
+def test_the_time_left_is_not_told_by_small_files_that_came_before_large_ones():
+    pace = Pace("read", 0.0)
+    for done in range(0, 10_000, 100):
+        pace.reach(done, 10_500, done / 5000)
+    assert pace.left(2.0) == ", about 5 s left"
+    assert pace.left(30.0) == ""
+    for done in range(10_000, 10_010):
+        pace.reach(done, 10_500, 30 + 6.0 * (done - 10_000))
+    assert pace.left(90.0) == ", about 53 min left"
+
+
+def test_the_time_left_of_a_very_slow_model_is_told():
+    pace = Pace("extract", 0.0)
+    for done in range(6):
+        pace.reach(done, 10, 90.0 * done)
+    assert pace.left(450.0) == ", about 8 min left"
+
+
+def test_a_stage_that_begins_anew_counts_anew():
+    pace = Pace("embed", 0.0)
+    for done, now in ((0, 0.0), (50, 5.0), (0, 6.0), (10, 16.0)):
+        pace.reach(done, 100, now)
+    assert (pace.count, pace.speed(16.0)) == ("10/100", "1/s")
 
 
 def test_offline_stages_count_no_calls(capsys: pytest.CaptureFixture[str]):

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from graphkb.evaluate import facts_en, facts_zh
+from graphkb.evaluate.cells import cell_questions
 from graphkb.evaluate.facts import Fact
-from graphkb.query.sentences import table_cells
+from graphkb.evaluate.wellformed import reads_well
 from graphkb.text.headings import HEADING_MARKS
-from graphkb.text.language import HAN, has_han, question_language
+from graphkb.text.language import has_han, question_language
 from graphkb.text.names import name_key
 from graphkb.text.sentences import sentence_spans
 
@@ -46,76 +47,17 @@ def of_fact(fact: Fact) -> Candidate:
     return Candidate(fact.query, fact.answer, fact.type, fact.language, (unit,))
 
 
-_PLAIN_CELL = re.compile(r"[\s\d.,:;%€$£¥+\-–—/()]*")
-_TICK = re.compile(r"yes|no|none|n/a|true|false|[是否有无√×✓✗\-–—]+", re.IGNORECASE)
-# Words torn apart by a page's layout, and columns named by a year.
-_TORN, _YEAR = re.compile(rf"[{HAN}] +[{HAN}]"), re.compile(r"\d{4}")
-_MARKUP = re.compile(r"[`*]+")
-_LONGEST_CELL, _LONGEST_KEY = 60, 40
-# Rows that hold one field of the columns, not one thing each.
-_FIELD = re.compile("姓名|电话|联系电话|传真|地址|办公地址|联系地址|电子信箱|邮箱|邮编|职务")
-_PERSON_COLUMN = re.compile(
-    r"(?:负责人|联系人|责任人|经理|主管|经办人|审批人|创始人|姓名|作者|讲师)$"
-)
-_DATE_CELL = re.compile(r"\d{4}\s*(?:年|[-/.]\d).*")
-_AMOUNT_CELL = re.compile(
-    r"[-+¥￥$€]?\s*\d[\d,. ]*\s*(?:[%％万亿]|[A-Za-z]{1,4}|.?[元人个家次天年月吨台套张分秒])*"
-)
-
-
 def table_questions(text: str, text_unit_id: str) -> Iterator[Candidate]:
-    """A question for each cell of the Markdown tables in a text unit, by its row's first cell.
-
-    >>> rows = "| 套餐 | 月费 |\\n| --- | --- |\\n| 专业版 | 49元 |"
-    >>> [(c.query, c.answer) for c in table_questions(rows, "u")]
-    [('专业版的月费是多少？', '49元')]
-    """
-    header: tuple[str, ...] = ()
-    for line in text.splitlines():
-        cells = tuple(_MARKUP.sub("", cell).strip() for cell in table_cells(line))
-        if not cells:
-            header = ()
-        elif not header:
-            header = cells
-        elif len(cells) == len(header) and not set(line) <= set("|-: "):
-            key = cells[0]
-            if _PLAIN_CELL.fullmatch(key) or len(key) > _LONGEST_KEY:
-                continue
-            if _TORN.search(key) or _YEAR.match(key):
-                continue
-            for name, value in zip(header[1:], cells[1:], strict=True):
-                if _says_something(name, value):
-                    query, language = _cell_question(key, name, value)
-                    yield Candidate(query, value, TABLE, language, (text_unit_id,))
+    """A question for each cell of the Markdown tables in a text unit."""
+    for made in cell_questions(text):
+        yield Candidate(made.query, made.answer, TABLE, made.language, (text_unit_id,))
 
 
-def _says_something(column: str, value: str) -> bool:
-    plain = _PLAIN_CELL.fullmatch(column) or _TORN.search(column) or _YEAR.search(column)
-    named = bool(column) and not plain and len(column) <= _LONGEST_KEY
-    named = named and any(map(str.isalnum, value)) and not _TORN.search(value)
-    return named and 1 < len(value) <= _LONGEST_CELL and not _TICK.fullmatch(value)
-
-
-def _cell_question(key: str, column: str, value: str) -> tuple[str, str]:
-    if _FIELD.fullmatch(key):
-        key, column = column, key
-    if has_han(column) or has_han(key):
-        if column == "姓名":
-            return f"{key}是谁？", "zh"
-        if _PERSON_COLUMN.search(column):
-            word = "谁"
-        elif _DATE_CELL.fullmatch(value):
-            word = "什么时候"
-        else:
-            word = "多少" if _AMOUNT_CELL.fullmatch(value) else "什么"
-        return f"{key}的{column}是{word}？", "zh"
-    if column.lower() == "name":
-        return f"Who is the {key[:1].lower()}{key[1:]}?" if " " in key else f"Who is {key}?", "en"
-    first, *others = column.split()
-    # "Unit price (EUR)", but "Petrel Core" and "SKU".
-    is_plain = first[1:].islower() and not any(re.match("[A-Z][a-z]", word) for word in others)
-    plain = column[:1].lower() + column[1:] if is_plain else column
-    return f"What is the {plain} of {key}?", "en"
+def tells(candidate: Candidate) -> bool:
+    """Whether the question is a sentence and its answer more than one character: the cell of a
+    table may be less, and yet show that another row answers otherwise."""
+    whole = candidate.type != TABLE or len(candidate.answer) > 1
+    return whole and reads_well(candidate.query, candidate.language)
 
 
 _ASKING = re.compile(r"(?:how to|如何|怎样|怎么|为什么|为何) ?\S.{3,}", re.IGNORECASE)

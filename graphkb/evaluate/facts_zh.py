@@ -16,6 +16,7 @@ ASKED = (PERSON, ORGANIZATION)
 # An organization by the end of its name: the words that ask for it, and what it is.
 _KINDS = (
     (re.compile("银行$"), "哪家银行", "银行"),
+    (re.compile("(?:会议|大会|论坛|峰会|博览会|年会|全会)$"), "哪个会议", "会议"),
     (re.compile("(?:大学|学院)$"), "哪所大学", "大学"),
     (re.compile("(?:中学|小学|学校)$"), "哪所学校", "学校"),
     (re.compile("医院$"), "哪家医院", "医院"),

@@ -23,6 +23,7 @@ from graphkb.evaluate.candidates import (
     heading_questions,
     of_fact,
     table_questions,
+    tells,
     without_rivals,
 )
 from graphkb.evaluate.facts import Fact, Name, sentences_of
@@ -36,6 +37,7 @@ from graphkb.evaluate.patterns_zh import chinese_patterns
 from graphkb.evaluate.questions import DocumentNames
 from graphkb.evaluate.resample import SEED
 from graphkb.evaluate.unique import is_unique, stands_alone
+from graphkb.evaluate.wellformed import reads_well
 from graphkb.evaluate.write import written_questions
 from graphkb.query.candidates import stems_of
 from graphkb.search.snapshot import Snapshot
@@ -168,8 +170,14 @@ def _candidates(snapshot: Snapshot, units: pl.DataFrame) -> list[Candidate]:
         ):
             for make in _CHINESE if has_han(sentence.text) else _ENGLISH:
                 facts += make(sentence)
-    alone = [f for f in facts if stands_alone(f.query, f.answer, f.language)]
-    return without_rivals([*map(of_fact, alone), *others, *chained(alone), *paired(alone)])
+    alone = [
+        fact
+        for fact in facts
+        if stands_alone(fact.query, fact.answer, fact.language)
+        and reads_well(fact.query, fact.language)
+    ]
+    made = without_rivals([*map(of_fact, alone), *others, *chained(alone), *paired(alone)])
+    return list(filter(tells, made))
 
 
 def _telling_titles(snapshot: Snapshot) -> dict[str, str]:

@@ -41,12 +41,25 @@ _IS_A = re.compile(r"^(is|was|are|were) ((?:an?|the|one of the) .+)$")
 _THAT = re.compile(r" (?:that|where|so that|with|from|in which|since|as) ")
 # What is said of a person, whatever type the name was given.
 _PERSON = re.compile(
-    r"(?:an?|the|one of the) (?:[\w'’\-]+ ){0,4}?"
-    r"(?:member|actor|actress|politician|player|writer|author|singer|musician|composer|director|producer|artist|painter|poet|scientist|engineer|professor|"
-    r"lawyer|judge|officer|soldier|footballer|brother|sister|son|daughter|king|queen|bishop|priest|"
-    r"citizen|businessman|businesswoman|founder|co-founder|chairman|president|governor|senator|"
-    r"manager|coach|partner|physician|teacher|journalist|historian)\b"
+    r"(?:an?|the|one of the) (?:[\w'’\-]+ ){0,4}?(?:"
+    + "|".join(
+        "member actor actress politician player writer author singer musician composer director "
+        "producer artist painter poet scientist engineer professor lawyer judge officer soldier "
+        "footballer brother sister son daughter king queen bishop priest citizen businessman "
+        "businesswoman founder co-founder chairman president governor senator manager coach "
+        "partner physician teacher journalist historian screenwriter filmmaker novelist "
+        "playwright songwriter rapper pianist guitarist drummer dancer comedian photographer "
+        "sculptor architect designer editor critic translator philosopher mathematician "
+        "physicist chemist biologist economist theologian scholar emperor empress prince princess "
+        "duke duchess earl baron count nobleman noblewoman sheriff abbot abbess monk nun pope "
+        "cardinal general admiral captain colonel commander minister mayor ambassador diplomat "
+        "attorney activist merchant banker entrepreneur explorer missionary athlete boxer "
+        "wrestler cyclist swimmer golfer cricketer champion wife husband widow father mother "
+        "uncle aunt nephew niece cousin grandson granddaughter".split()
+    )
+    + r")s?\b"
 )
+_CUT_OFF = re.compile(r" (?:written|directed|produced|starring|based|located|situated|known|made)$")
 _UNFINISHED = re.compile(r" (?:at|by|of|in|to|for|on|between|under|over|through|the|an?)$")
 _GOES_ON = re.compile(r"(?<!ed)(?<!ing) and (?=(?:is|was|has|had|[a-z]+(?:ed|s)) )")
 _WHICH = re.compile(r"^(?:is|was) an? ((?:[a-z\-]+ ){0,3}[a-z\-]+) that (.+)$")
@@ -149,7 +162,7 @@ def _is(name: Name, named: str, clause: str) -> Iterator[tuple[str, str, str]]:
             yield f"Which {kind} {said}?", name.surface, "which"
     if found := _IS_A.match(clause):
         verb, said = found.groups()
-        what = _GOES_ON.split(_THAT.split(said)[0])[0]
+        what = _CUT_OFF.sub("", _GOES_ON.split(_THAT.split(said)[0])[0])
         person = name.type == PERSON or _PERSON.match(what)
         if person and " " not in name.surface:
             return

@@ -33,6 +33,9 @@ _HOW_MUCH = re.compile(
     rf"^(?P<thing>[^，。；：、\d]{{2,24}}?)\s*(?P<verb>为|是|达到|高达|达|共计|合计|总计|约为|增至|降至|升至|"
     rf"提高到|不超过|不低于|同比增长|同比下降|环比增长|环比下降)\s*(?P<about>约|近|超过|超|逾)?\s*(?P<number>{_NUMBER})$"
 )
+_ANY = frozenset(
+    "金额 数量 总额 总数 比例 占比 价格 费用 成本 收入 规模 面积 时间 期限 增速 总量 人数".split()
+)
 _EQUAL = frozenset("为 是 约为".split())
 _REASON = re.compile(
     r"^(?P<what>[^，。；：]{4,40}?)的?(?P<kind>(?:主要|根本|直接)?原因)(?:是|在于|为)(?P<why>[^。；]{4,60})[。；]?$"
@@ -102,10 +105,13 @@ def _how_much(sentence: Sentence, clause: str, start: int) -> Iterator[Fact]:
     if found is None:
         return
     thing, verb = found["thing"].removeprefix("本").strip(), found["verb"]
-    if len(thing) < 2 or not ends_in_noun(thing):
+    if len(thing) < 2 or thing.startswith(("其中", "与", "较", "比")) or not ends_in_noun(thing):
         return
     asked_for = "是多少" if verb in _EQUAL else f"{verb}多少"
     own = any(n.start == start and n.type in ASKED for n in sentence.names)
+    # A document speaks of more than one 金额.
+    if not own and thing in _ANY:
+        return
     if query := anchored(sentence, f"{thing}{asked_for}？", own):
         yield Fact(query, found["number"], "how much", "zh", None, "", sentence)
 

@@ -62,6 +62,7 @@ def read_files(
     """
     readings: list[FileReading | None] = [None] * len(files)
     counted = _Counted(progress, done, done + len(files))
+    progress("read", done, done + len(files))
     with _Pool(files, options, counted) as pool:
         later: list[int] = []
         for place, source in enumerate(files):

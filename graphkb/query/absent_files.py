@@ -11,7 +11,7 @@ from pathlib import Path
 from graphkb.search.file_names import is_meant_as_file
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.language import HAN
-from graphkb.text.names import fold
+from graphkb.text.names import fold, fold_file_name
 from graphkb.types import Context, Hit, Hits, Passage
 
 _LONGEST_QUESTION, _LONGEST_NAME, _MOST_NAMED = 400, 120, 5
@@ -41,7 +41,7 @@ _IS_DOCUMENT = re.compile(f".*{_ending(_DOCUMENTS)}", re.IGNORECASE | re.DOTALL)
 _IS_AMBIGUOUS = re.compile(f".*{_ending(_AMBIGUOUS)}", re.IGNORECASE | re.DOTALL)
 _END = r"\s<>:;,?!|“”\"'‘’`《》「」，。、；？！：（）()"
 # Within a name: O'Neil.txt, report (1).pdf, 报告（终稿）.docx, 合同(2024)版.md.
-_APOSTROPHE = r"(?<=[a-z])['’](?=[a-z])"
+_APOSTROPHE = r"(?<=[^\W\d_])['’‘‛`´ʼʹ′＇](?=[^\W\d_])"
 _BRACKETED = (
     rf"[ ]?[(（][^{_END}.]{{1,20}}[)）](?={_ANY})"
     rf"|[(（]\d{{1,8}}[)）](?=[^{_END}和与及跟或以在从的])"
@@ -217,13 +217,13 @@ def _absent(snapshot: Snapshot, question: str) -> Iterator[str]:
         return
     whole = snapshot.whole or snapshot
     named = whole.file_names.named_in(question)
-    held = [_folded(name) for name in named.names] if named else []
+    held = [fold_file_name(name) for name in named.names] if named else []
     left = [
         (name, end)
         for name, end in names
         if not any(
-            _is_same(_folded(name), known)
-            or _ends_with(_folded(question[:end]), _folded(name), known)
+            _is_same(fold_file_name(name), known)
+            or _ends_with(fold_file_name(question[:end]), fold_file_name(name), known)
             for known in held
         )
     ]
@@ -241,16 +241,12 @@ def _removed(snapshot: Snapshot) -> set[str]:
     return set(removals.filter(record="")["path"])
 
 
-def _folded(text: str) -> str:
-    return fold(text).replace("’", "'")
-
-
 def _among(name: str, paths: Iterable[str], asked: str) -> str:
     """The first path in the input folder that the name is, or that ends with it, or whose end it
     is where ``asked``, the question up to there, has the whole; empty where there is none."""
-    written = re.sub(r"\A(?:\.{1,2}/)+", "", _folded(name.replace("\\", "/")))
-    before = _folded(asked)
-    found = (path for path in paths if _fits(written, _folded(path), before))
+    written = re.sub(r"\A(?:\.{1,2}/)+", "", fold_file_name(name.replace("\\", "/")))
+    before = fold_file_name(asked)
+    found = (path for path in paths if _fits(written, fold_file_name(path), before))
     return min(found, default="")
 
 

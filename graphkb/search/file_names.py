@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from graphkb.text.asked_page import asked_pages, asked_rows
 from graphkb.text.language import HAN
-from graphkb.text.names import fold
+from graphkb.text.names import fold_file_name
 
 # No more of a question is looked through.
 _LONGEST_QUESTION, _LONGEST_NAME = 400, 120
@@ -100,16 +101,16 @@ class FileNames:
     def __init__(self, paths: Iterable[tuple[str, str]], folder: str = "") -> None:
         """``paths`` are (document id, path), several documents may share one; the input ``folder``
         that they are in may be written before them, whole or its last parts."""
-        parts = fold(folder).split("/")
+        parts = fold_file_name(folder).split("/")
         self._folders = ["/".join([*parts[at:], ""]) for at in range(len(parts)) if any(parts[at:])]
         self._ids: dict[str, list[str]] = {}
         for document_id, path in paths:
             self._ids.setdefault(path, []).append(document_id)
         self._paths = list(self._ids)
         # One by one this would take seconds for a hundred thousand.
-        folded = fold("\n".join(self._paths)).split("\n")
+        folded = fold_file_name("\n".join(self._paths)).split("\n")
         if len(folded) != len(self._paths):
-            folded = [fold(path) for path in self._paths]
+            folded = [fold_file_name(path) for path in self._paths]
         self._folded = folded
         self._names: dict[str, list[int]] = {}
         self._stems: dict[str, list[int]] = {}
@@ -141,7 +142,7 @@ class FileNames:
 
     def with_stem_of(self, name: str) -> list[str]:
         """Paths of the files, at most three, that are called like ``name`` but for the suffix."""
-        stem = fold(name).rpartition("/")[2].rpartition(".")[0]
+        stem = fold_file_name(name).rpartition("/")[2].rpartition(".")[0]
         return [self._paths[place] for place in self._stems.get(stem, ())[:3]]
 
     def named_in(self, question: str) -> NamedFiles | None:
@@ -150,9 +151,13 @@ class FileNames:
         return self._named(question)
 
     def _look_for(self, question: str) -> NamedFiles | None:
+        # Letters whose accents are characters of their own, as in names from a Mac, have one less.
+        question = unicodedata.normalize("NFC", question)
         head = question[:_LONGEST_QUESTION]
-        if len(folded := fold(head)) != len(head):
-            return None
+        folded = fold_file_name(head)
+        if len(folded) != len(head):
+            each = ((sign, fold_file_name(sign)) for sign in head)
+            folded = "".join(one if len(one) == 1 else sign for sign, one in each)
         spans: dict[tuple[int, int], set[str]] = {}
         for start, end, ids in (*self._whole_names(folded), *self._stems_in(head, folded)):
             if not any(start < b and a < end for a, b in spans):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from graphkb.embed.cache import VectorCache
 
 _NAMED = 3
+# Multiples of it fall evenly between 0 and 1.
+_GOLDEN = (5**0.5 - 1) / 2
 
 
 def _model_of_vectors(work: Work) -> tuple[str, ...]:
@@ -170,6 +172,18 @@ def embed_units(work: Work) -> bool:
     return True
 
 
+def _by_turns(keys: list[str], size: int) -> list[str]:
+    """Keys in runs of ``size`` that stay as they are, spread evenly over the whole order.
+
+    >>> _by_turns(list("aabbccdde"), 2)
+    ['a', 'a', 'c', 'c', 'b', 'b', 'd', 'd', 'e']
+    """
+    runs = [keys[at : at + size] for at in range(0, len(keys), size)]
+    # The last may be shorter: elsewhere it would shift those behind it.
+    places = sorted(range(len(runs) - 1), key=lambda place: place * _GOLDEN % 1)
+    return [key for place in (*places, len(runs) - 1) for key in runs[place]] if keys else []
+
+
 class _Filling:
     """Gets vectors from the cache and the embedder, keeps each new one as it comes, and remembers
     which texts were in trouble. ``width`` is that of the stored vectors, 0 where there are none."""
@@ -204,12 +218,16 @@ class _Filling:
         )
 
     def _todo(self, texts: Mapping[str, str], known: Mapping[str, Vectors]) -> list[str]:
-        """Keys of the texts to embed, shortest first: a batch costs what its longest text costs."""
+        """Keys of the texts to embed, those of like length side by side: a batch costs what its
+        longest text costs. Batches of short and long texts take turns, so that the time left can
+        be told by those that are done."""
         width = self._embedder.dimension or self._width
         open_keys = sorted(texts.keys() - self._refused.keys(), key=lambda k: (len(texts[k]), k))
         todo = [key for key in open_keys if key not in known or len(known[key]) != width > 0]
         # Cached vectors are not trusted before the endpoint has shown what it makes now.
-        return todo or ([] if width else open_keys[:1])
+        return _by_turns(todo, self._work.settings.embed.batch_size) or (
+            [] if width else open_keys[:1]
+        )
 
     def _embed(self, todo: list[str], texts: Mapping[str, str], known: dict[str, Vectors]) -> None:
         done = len(texts) - len(todo)

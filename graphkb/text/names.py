@@ -75,6 +75,19 @@ _SHORT, _KEPT = 300, 8_192
 _folded_short = lru_cache(_KEPT)(_folded)
 
 
+# Apostrophes as people and programs write them. NFKC makes two characters of some.
+_APOSTROPHES = str.maketrans(dict.fromkeys("’‘‛`´ʼʹ′＇", "'"))
+
+
+def fold_file_name(text: str) -> str:
+    """The name of a file, or a text that may hold one, with its apostrophes folded too.
+
+    >>> fold_file_name("O’Neil（１）.TXT"), fold_file_name("Ｄ`Été.md")
+    ("o'neil(1).txt", "d'ete.md")
+    """
+    return fold(text.translate(_APOSTROPHES))
+
+
 def fold(text: str) -> str:
     """Width, case, accents and Chinese script folded, for comparing and searching.
 

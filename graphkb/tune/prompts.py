@@ -15,7 +15,13 @@ from graphkb.errors import UsageError
 from graphkb.llm.model import Model
 from graphkb.llm.prompts import data_block, shipped_folder
 from graphkb.settings import Settings
-from graphkb.tune.propose import Proposal, find_examples, propose_by_model, propose_offline
+from graphkb.tune.propose import (
+    Proposal,
+    find_examples,
+    names_of,
+    propose_by_model,
+    propose_offline,
+)
 from graphkb.tune.sample import sample_documents
 from graphkb.types import Progress, no_progress
 
@@ -117,12 +123,14 @@ def tune_prompts(
         proposal = propose_offline(sample, shipped[TYPES])
         types = _types(proposal)
         if model is not None:
-            proposal = propose_by_model(sample, root, model, proposal)
+            names = names_of(sample, shipped[TYPES])
+            proposal = propose_by_model(sample, root, model, proposal, names)
             types = _types(proposal)
             if proposal.model:
                 template = _composed(shipped[PROMPT], proposal)
                 claims = shipped[CLAIMS] if settings.extract.claims else ""
-                examples = find_examples(sample, template, types.replace("$$", "$"), claims, model)
+                plain_types = types.replace("$$", "$")
+                examples = find_examples(sample, template, plain_types, claims, model, names)
                 proposal = replace(proposal, examples=examples)
         texts = {PROMPT: _composed(shipped[PROMPT], proposal), TYPES: types}
         changes = [_change(root, language, name, text) for name, text in texts.items()]

@@ -19,7 +19,7 @@ import polars as pl
 
 from graphkb.errors import ModelFailure
 from graphkb.extract import parse
-from graphkb.extract.kinds import CODE, DOCUMENT, TERM
+from graphkb.extract.kinds import TERM
 from graphkb.extract.offline import extract_units
 from graphkb.extract.questions import Unit
 from graphkb.extract.verify import Verified, verify
@@ -30,6 +30,7 @@ from graphkb.settings import Extract
 from graphkb.tables import TABLES
 from graphkb.text.sentences import sentence_spans
 from graphkb.text.tokens import count_tokens, truncate_tokens
+from graphkb.tune.names import SampleNames
 from graphkb.tune.sample import Sample
 
 _SCHEMA: Mapping[str, Any] = {
@@ -47,9 +48,7 @@ _MOST = 12
 _PASSAGE_TOKENS, _ALL_TOKENS, _EXAMPLE_TOKENS = 400, 6_000, 120
 _EXAMPLES = 2
 _LONGEST = 120
-_TERMS = 5
 _TYPE = re.compile(r"([A-Z][A-Z_]+)(?:\s*[(（]([^()（）]*)[)）])?")
-_COMMA = {"en": ", ", "zh": "、"}
 _NOT_IN_A_LINE = re.compile(r"[<>{}\[\]\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -75,21 +74,19 @@ class Proposal:
 
 
 def propose_offline(sample: Sample, shipped_types: str) -> Proposal:
-    """The usual types by how often the sample names such things, and its commonest names.
+    """The usual types by how often the sample names such things.
 
-    ``shipped_types`` is the prompt of the usual types: what it says of a type is kept.
+    ``shipped_types`` is the prompt of the usual types: what it says of a type is kept. What the
+    documents are about is not said: without a model only names would tell it.
     """
-    extraction = extract_units(sample.text_units, TABLES["terms"].empty(), Extract(workers=1))
-    named = extraction.mentions.filter(pl.col("char_start") >= 0)
+    named = _mentions(sample.text_units)
     counts = Counter(named["type"].to_list())
     usual = dict(_TYPE.findall(shipped_types))
     by_count = sorted(usual, key=lambda kind: (kind == TERM, -counts[kind]))
-    names = Counter(named.filter(~pl.col("type").is_in([DOCUMENT, CODE]))["name"].to_list())
-    common = sorted(names, key=lambda name: (-names[name], name))[:_TERMS]
     return Proposal(
         sample.language,
         sample.text_units.height,
-        _line(_COMMA[sample.language].join(common)),
+        "",
         "",
         tuple((kind, usual[kind]) for kind in by_count),
         (),
@@ -97,8 +94,23 @@ def propose_offline(sample: Sample, shipped_types: str) -> Proposal:
     )
 
 
-def propose_by_model(sample: Sample, root: Path, model: Model, fallback: Proposal) -> Proposal:
-    """The model's view of the sample; ``fallback`` with a warning where it gives none.
+def names_of(sample: Sample, shipped_types: str) -> SampleNames:
+    """The names in the sample that hints for all documents may not hold."""
+    units = sample.text_units
+    return SampleNames(_mentions(units), units["text"], shipped_types)
+
+
+def _mentions(units: pl.DataFrame) -> pl.DataFrame:
+    """What offline extraction finds in the text of the units."""
+    found = extract_units(units, TABLES["terms"].empty(), Extract(workers=1)).mentions
+    return found.filter(pl.col("char_start") >= 0)
+
+
+def propose_by_model(
+    sample: Sample, root: Path, model: Model, fallback: Proposal, names: SampleNames
+) -> Proposal:
+    """The model's view of the sample, without the ``names`` in it, of which a warning tells;
+    ``fallback`` with a warning where it gives none.
 
     Raises ModelUnusableError when no call can succeed.
     """
@@ -117,15 +129,42 @@ def propose_by_model(sample: Sample, root: Path, model: Model, fallback: Proposa
     except ModelFailure as failure:
         said = f"the model proposed nothing ({failure}); the types come from offline extraction"
         return replace(fallback, warnings=(said,))
+    hints = _Hints(names)
+    kinds = [
+        (kind, hints.kept(meaning))
+        for kind, meaning in found["entity_types"]
+        if not names.held_by(kind.replace("_", " ").title())
+    ]
     return replace(
         fallback,
         passages=len(blocks),
-        domain=_line(found["domain"]) or fallback.domain,
-        persona=_line(found["persona"]).rstrip(".。"),
-        entity_types=found["entity_types"] or fallback.entity_types,
-        relationship_types=found["relationship_types"],
+        domain=hints.kept(_line(found["domain"])),
+        persona=hints.kept(_line(found["persona"]).rstrip(".。")),
+        entity_types=tuple(kinds) or fallback.entity_types,
+        relationship_types=tuple(filter(None, map(hints.kept, found["relationship_types"]))),
         model=model.name("extraction"),
+        warnings=hints.warnings(),
     )
+
+
+class _Hints:
+    """Hints without names, and what was left out of them."""
+
+    def __init__(self, names: SampleNames) -> None:
+        self._names = names
+        self._left_out: list[str] = []
+
+    def kept(self, hint: str) -> str:
+        kept = self._names.taken_out(hint)
+        if kept != hint:
+            self._left_out.append(hint.removeprefix(kept).strip(" ,;，；、"))
+        return kept
+
+    def warnings(self) -> tuple[str, ...]:
+        if not self._left_out:
+            return ()
+        told = "; ".join(f"“{hint}”" for hint in self._left_out)
+        return (f"left out, as it names what only some documents are about: {told}",)
 
 
 def _parse(text: str) -> dict[str, Any]:
@@ -190,9 +229,10 @@ def _line(text: str) -> str:
 
 
 def find_examples(
-    sample: Sample, template: str, types: str, claims: str, model: Model
+    sample: Sample, template: str, types: str, claims: str, model: Model, names: SampleNames
 ) -> tuple[tuple[str, str], ...]:
-    """Short passages with the model's reply to them, as far as the passage bears it out.
+    """Short passages with the model's reply to them, as far as the passage bears it out; of the
+    sample's ``names`` only those in the passage.
 
     ``template`` is the extraction prompt that is proposed. Raises ModelUnusableError.
     """
@@ -204,7 +244,8 @@ def find_examples(
         if isinstance(outcome, ModelFailure):
             continue
         unit = Unit("", passage, "", sample.language)
-        reply = _reply_of(verify(unit, outcome.value, own_types=True, claims=claims != ""))
+        borne_out = verify(unit, outcome.value, own_types=True, claims=claims != "")
+        reply = _reply_of(borne_out, passage, names)
         if reply:
             examples.append((passage, reply))
     return tuple(examples)
@@ -226,13 +267,8 @@ def _example_passages(sample: Sample) -> list[str]:
         row["id"]: _first_sentences(row["text"]) for row in sample.text_units.iter_rows(named=True)
     }
     units = sample.text_units.with_columns(text=pl.Series(list(texts.values()), dtype=pl.String))
-    named = extract_units(units, TABLES["terms"].empty(), Extract(workers=1)).mentions
-    counts = dict(
-        named.filter(pl.col("char_start") >= 0)
-        .group_by("text_unit_id")
-        .agg(pl.col("name").n_unique())
-        .iter_rows()
-    )
+    named = _mentions(units).group_by("text_unit_id").agg(pl.col("name").n_unique())
+    counts = dict(named.iter_rows())
     best = sorted(texts, key=lambda unit: -counts.get(unit, 0))[:_EXAMPLES]
     return [texts[unit] for unit in best if counts.get(unit, 0) >= 2]
 
@@ -247,10 +283,14 @@ def _first_sentences(text: str) -> str:
     return truncate_tokens(taken, 2 * _EXAMPLE_TOKENS)
 
 
-def _reply_of(verified: Verified) -> str:
-    """What was borne out, in the form that is asked for; empty where it is too little to learn
-    from."""
-    said = {name: words for _, name, _, words in verified.descriptions}
+def _reply_of(verified: Verified, passage: str, names: SampleNames) -> str:
+    """What was borne out, in the form that is asked for, where its words hold none of the
+    ``names`` outside the passage; empty where it is too little to learn from."""
+
+    def of_passage(words: str) -> bool:
+        return not names.held_by(words, passage)
+
+    said = {name: words for _, name, _, words in verified.descriptions if of_passage(words)}
     entities = {
         name: [name, kind, said.get(name, "")]
         for _, start, _, _, name, kind, _ in verified.evidence.mentions
@@ -259,10 +299,12 @@ def _reply_of(verified: Verified) -> str:
     relationships = [
         [source, kind, target, f"{10 * weight:.0f}"]
         for _, source, target, _, kind, weight, *_ in verified.evidence.relationships
+        if of_passage(kind)
     ]
     claims = [
         [subject, kind, words, status, start or "", end or ""]
         for _, subject, _, kind, words, status, start, end, *_ in verified.evidence.claims
+        if of_passage(words)
     ]
     if len(entities) < 2 or not relationships:
         return ""

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from graphkb.ingest.renamed import COLUMNS, renamed_files
 from graphkb.store.lance import Store
 from graphkb.text.sentences import sentence_spans
 
@@ -71,7 +72,7 @@ def _apart(old: pl.DataFrame, new: pl.DataFrame, on: list[str]) -> tuple[list[Ro
 
 
 def _documents(old: Store, new: Store) -> Lists:
-    columns = ("id", "title", "path", "content_hash", "text")
+    columns = (*COLUMNS, "text")
     before_all, after_all = old.read("documents", columns), new.read("documents", columns)
     gone, come = _apart(before_all, after_all, ["id", "content_hash"])
     changed: list[Row] = []
@@ -88,18 +89,8 @@ def _documents(old: Store, new: Store) -> Lists:
         "added": _by_path(map(_named, come)),
         "removed": _by_path(map(_named, gone)),
         "changed": _by_path(changed),
-        "renamed": _renamed(before_all, after_all),
+        "renamed": renamed_files(before_all, after_all).to_dicts(),
     }
-
-
-def _renamed(old: pl.DataFrame, new: pl.DataFrame) -> list[Row]:
-    """Files that hold the same documents under another path; a title where that is one."""
-    both = new.join(old.select("id", "content_hash", old_path="path"), on=["id", "content_hash"])
-    moved = both.filter(pl.col("path") != pl.col("old_path"))
-    files = moved.group_by("old_path", "path").agg(pl.len().alias("documents"), pl.first("title"))
-    title = pl.when(pl.col("documents") == 1).then("title").otherwise(pl.lit("")).alias("title")
-    rows: list[Row] = files.select("path", title, "old_path", "documents").to_dicts()
-    return _by_path(rows)
 
 
 def _unique(rows: list[Row], keys: tuple[str, ...]) -> dict[tuple[Any, ...], Row]:

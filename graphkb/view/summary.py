@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 def index_lines(result: IndexResult, verbose: bool = False) -> list[str]:
     """The summary of an index run; ``verbose`` adds the seconds of each stage."""
     change = f"{result.added} added, {result.changed} changed, {result.removed} removed"
+    change += f", {len(result.renamed)} renamed" if result.renamed else ""
     seconds = sum(result.seconds.values())
-    lines = [f"version {result.version}: {change} in {seconds:.1f} s", counts_line(result.counts)]
+    lines = [f"version {result.version}: {change} in {seconds:.1f} s"]
+    lines += [*_renamed_lines(result.renamed), counts_line(result.counts)]
     lines += size_lines(result.unit_sizes)
     if result.reused and (result.added or result.changed or result.removed):
         kept = ", ".join(f"{_percent(share)} of {what}" for what, share in result.reused.items())
@@ -36,6 +38,13 @@ def index_lines(result: IndexResult, verbose: bool = False) -> list[str]:
         *refused_lines(result.refused, result.refused_before),
         *incomplete_lines(result.incomplete),
     ]
+
+
+def _renamed_lines(renamed: Sequence[tuple[str, str]]) -> list[str]:
+    """Old and new path of the first renamed files, then how many more."""
+    lines = [one_line(f"renamed {old} → {new}") for old, new in renamed[:MOST_REFUSED]]
+    more = len(renamed) - MOST_REFUSED
+    return lines + ([f"… and {more} more renamed (--json lists all)"] if more > 0 else [])
 
 
 def size_lines(sizes: Mapping[str, Any]) -> list[str]:
@@ -246,16 +255,22 @@ def planned_lines(found: Preview, verbose: bool = False) -> list[str]:
     if not found.calls:
         return ["model     no calls"]
     lines = [
-        f"model     {step.step} by {step.model}: {step.calls:,} {noun(step.calls, 'calls')}, "
-        f"{step.cached:,} cached, "
-        f"{step.prompt_tokens:,} tokens in, about {step.completion_tokens:,} out, "
+        f"model     {step.step} by {step.model}: {_at_least(step.at_least)}{step.calls:,} "
+        f"{noun(step.calls, 'calls')}, {step.cached:,} cached, "
+        f"{_at_least(step.at_least)}{step.prompt_tokens:,} tokens in, "
+        f"about {step.completion_tokens:,} out, "
         f"{price_text(step.price)}"
         for step in found.calls
     ]
     calls = f"{found.model_calls:,} {noun(found.model_calls, 'calls')}"
+    calls = _at_least(any(step.at_least for step in found.calls)) + calls
     about = "" if found.price is None else "about "
     lines.append(f"          in all {calls}, {about}{price_text(found.price)}")
     return lines + [f"warning   {warning}" for warning in notice_lines(found.warnings, verbose)]
+
+
+def _at_least(more: bool) -> str:
+    return "at least " if more else ""
 
 
 def prompt_lines(found: Preview) -> list[str]:

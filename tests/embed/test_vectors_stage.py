@@ -30,6 +30,7 @@ import graphkb.embed.connection as connection
 from graphkb.cli import main
 from graphkb.embed.cache import VectorCache
 from graphkb.errors import EmbeddingError
+from graphkb.stages.vectors import _by_turns
 from graphkb.types import IndexResult
 
 DOCUMENTS = {
@@ -115,6 +116,27 @@ def test_i09_a_text_without_a_vector_is_named_and_found_by_its_words_and_tried_a
     server.forget()
     run(root, server)
     assert server.asked == []
+
+
+def test_short_and_long_texts_take_turns_in_whole_batches(
+    root: Path, server: EmbeddingsServer
+) -> None:
+    for n in range(1, 17):
+        (root / "input" / f"{n}.md").write_text("青石" * n + f" file {n}.", "utf-8")
+    steps: list[tuple[str, int, int]] = []
+    kb = project(root, server, "embed.batch_size=4", "embed.when=now", "embed.concurrency=1")
+    kb.index(lambda *step: steps.append(step))
+    counts = [(done, total) for stage, done, total in steps if stage == "embed"]
+    assert counts[0] == (0, 21)
+    assert counts[-1] == (21, 21)
+    assert len(counts) > 5
+    keys = [f"{n:02}" for n in range(18)]
+    ordered = _by_turns(keys, 4)
+    runs = [ordered[at : at + 4] for at in range(0, 18, 4)]
+    assert sorted(ordered) == keys
+    assert all(run == keys[keys.index(run[0]) :][:4] for run in runs)
+    assert [run[0] for run in runs] == ["00", "08", "04", "12", "16"]
+    assert _by_turns([], 4) == []
 
 
 def test_answers_say_that_vectors_are_still_being_made(

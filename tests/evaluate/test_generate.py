@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from graphkb.evaluate.candidates import Candidate, table_questions, without_rivals
+from graphkb.evaluate.candidates import Candidate, table_questions, tells, without_rivals
 from graphkb.evaluate.facts import Name, Sentence
 from graphkb.evaluate.facts_en import english_facts
 from graphkb.evaluate.facts_zh import chinese_facts
@@ -21,7 +21,9 @@ from graphkb.evaluate.patterns_en import english_patterns
 from graphkb.evaluate.patterns_zh import chinese_patterns
 from graphkb.evaluate.questions import read_questions
 from graphkb.evaluate.unique import is_unique, stands_alone
+from graphkb.evaluate.wellformed import reads_well
 from graphkb.evaluate.write import written_questions
+from graphkb.extract.kinds import GEO, ORGANIZATION
 from graphkb.llm.model import make_model
 from graphkb.project import Project
 from graphkb.settings import LanguageModel
@@ -227,6 +229,45 @@ def test_what_nothing_tells_apart_is_not_asked_by_patterns(made: Sentence):
     assert patterns(made) == {}
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        sentence("金额为3000万元。"),
+        sentence("其中企业版客户续费率为94%。"),
+        sentence("较上年末规模增至120万户。"),
+    ],
+    ids=lambda made: made.text,
+)
+def test_an_amount_that_a_title_does_not_tell_is_not_asked_for(made: Sentence):
+    assert patterns(made, TITLE_ZH) == {}
+
+
+@pytest.mark.parametrize(
+    ("made", "query", "answer"),
+    [
+        (
+            sentence("Eldon Howard was a British screenwriter.", Eldon_Howard="TERM"),
+            "Who was Eldon Howard?", "a British screenwriter",
+        ),
+        (
+            sentence("Naked Tango is a 1991 drama film written and directed by Leonard Schrader.",
+                     Naked_Tango="TERM"),
+            "What is Naked Tango?", "a 1991 drama film",
+        ),
+    ],
+)  # fmt: skip
+def test_people_are_asked_for_as_such_and_answers_are_whole(
+    made: Sentence, query: str, answer: str
+):
+    assert patterns(made)[query] == (answer, "definition")
+
+
+def test_a_meeting_is_asked_for_as_such():
+    name = "中国联通合作伙伴大会"
+    made = sentence(f"{name}在上海世博中心举行。", **{name: ORGANIZATION, "上海世博中心": GEO})
+    assert asked(made) == {"哪个会议在上海世博中心举行？": name}
+
+
 def test_two_facts_of_one_document_are_asked_together():
     one = sentence("The Tidal Trust was founded on 3 April 2014.", Tidal_Trust="ORGANIZATION")
     two = sentence("The Tidal Trust employs 320 people.", Tidal_Trust="ORGANIZATION")
@@ -284,11 +325,102 @@ def test_cells_are_asked_for_by_row_and_column():
         ("职务 | 负责人", "财务 | 王芳", "财务的负责人是谁？"),
         ("事项 | 完成时间", "验收 | 2025年12月31日", "验收的完成时间是什么时候？"),
         ("姓名 | 证券事务代表", "姓名 | 雷晓旭", "证券事务代表是谁？"),
+        ("Month | Retail Units", "May 2024 | 212", "What are the retail units in May 2024?"),
+        ("Month | Litres of milk", "Oct-23 | 2310", "What are the litres of milk in Oct-23?"),
+        ("Hall | Looms", "C | 51", "What are the looms of hall C?"),
+        ("Site | Rent EUR", "Lille | 12,5", "What is the rent in EUR of Lille?"),
+        ("Site | Landlord", "Lille | M. Roux", "Who is the landlord of Lille?"),
+        ("Site | Landlord", "Lille | City of Lille", "What is the landlord of Lille?"),
+        ("Plan | Access status", "Basic | open", "What is the access status of Basic?"),
+        ("项目 | 金额", "甲 | 10", "项目甲的金额是多少？"),
+        ("项目 | 金额", "合计 | 30万元", "金额合计是多少？"),
+        ("月份 | 采购量（吨）", "11月 | 43", "11月的采购量（吨）是多少？"),
     ],
 )
 def test_cells_are_asked_for_in_natural_words(header: str, row: str, query: str):
     table = f"| {header} |\n|---|---|\n| {row} |"
     assert [candidate.query for candidate in table_questions(table, "u")] == [query]
+
+
+@pytest.mark.parametrize(
+    ("table", "queries"),
+    [
+        (
+            "| Plan | Petrel Core | Petrel Plus |\n|---|---|---|\n| Data kept | 1 year | 5 years |",
+            ["What is the data kept for Petrel Core?", "What is the data kept for Petrel Plus?"],
+        ),
+        (
+            "| 项目 | 基础版 | 专业版 |\n|---|---|---|\n| 数据保留 | 1年 | 5年 |",
+            ["基础版的数据保留是多少？", "专业版的数据保留是多少？"],
+        ),
+    ],
+)
+def test_cells_of_columns_that_are_things_are_asked_for_by_them(table: str, queries: list[str]):
+    assert [candidate.query for candidate in table_questions(table, "u")] == queries
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "Total | =B2+B3",
+        "Lille | not applicable",
+        "Lille | TBD",
+        "合计 | =SUM(B2:B9)",
+        "租赁负债 | 不适用",
+    ],
+)
+def test_cells_that_tell_nothing_are_not_asked_for(row: str):
+    assert list(table_questions(f"| Name of it | Amount |\n|---|---|\n| {row} |", "u")) == []
+
+
+def test_a_time_that_is_none_and_remarks_are_not_asked_for():
+    table = "| 事项 | 完成时间 | 备注 |\n|---|---|---|\n| 限流额度 | 已完成 | 见附件二 |"
+    assert list(table_questions(table, "u")) == []
+    table = "| Step | Due date | Remarks |\n|---|---|---|\n| Audit | done | by hand |"
+    assert list(table_questions(table, "u")) == []
+
+
+def test_a_cell_that_another_row_answers_in_one_character_is_left_out():
+    rows = [
+        *table_questions("| 月份 | 苹果（吨） |\n|---|---|\n| 4月 | 12 |", "u"),
+        *table_questions("| 月份 | 苹果（吨） |\n|---|---|\n| 4月 | 8 |\n| 5月 | 9 |", "v"),
+    ]
+    assert [c.answer for c in rows] == ["12", "8", "9"]
+    assert [c for c in without_rivals(rows) if tells(c)] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "language"),
+    [
+        ("哪家机构自主研发的联通元景平台？", "zh"),
+        ("哪家机构基于“大联接”智慧底座？", "zh"),
+        ("哪家机构有关部门、部分国有企业负责同志参加会议？", "zh"),
+        ("谁正是以责任担当的事迹？", "zh"),
+        ("谁主编了《数据？", "zh"),
+        ("Which organization located at Harbour Street 18?", "en"),
+        ('When did Adams release "1989?', "en"),
+        ("When did Ada Lin publish the book (in two volumes?", "en"),
+        (r"\( \textbf{Phone} \) of the board is what?", "en"),
+    ],
+)
+def test_clauses_that_make_no_question_are_not_asked(query: str, language: str):
+    assert not reads_well(query, language)
+
+
+@pytest.mark.parametrize(
+    ("query", "language"),
+    [
+        ("哪家机构自主研发了联通元景平台？", "zh"),
+        ("谁负责北斗水表项目？", "zh"),
+        ("哪个会议在上海盛大开幕？", "zh"),
+        ("Which organization is located at Harbour Street 18?", "en"),
+        ("Who directed Qissa?", "en"),
+        ("Who founded Bluestone in 1990?", "en"),
+        ('When did Adams release "1989"?', "en"),
+    ],
+)
+def test_questions_that_are_sentences_are_asked(query: str, language: str):
+    assert reads_well(query, language)
 
 
 def test_questions_with_two_answers_are_left_out(knowledge: Project):

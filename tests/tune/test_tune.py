@@ -121,7 +121,7 @@ def test_the_tuned_prompts_pass_the_check_of_the_shipped_ones(tmp_path: Path) ->
         "You are a turbine engineer. The documents are about the operation of sea turbines. "
         "Relations in them are such as: leads, replaced a part of."
     )
-    assert "TURBINE (machines, such as T-07)" in english.system
+    assert "TURBINE (machines), " in english.system
     chinese = questions.first(Unit("u", "x", "", "zh"), 0, 1)
     assert chinese.system.startswith("你是一位企业分析师。这批文档的内容：机器人企业的经营。")
     assert "PRODUCT（产品）" in chinese.system
@@ -137,6 +137,67 @@ def test_examples_are_from_the_documents_and_borne_out_by_them(tmp_path: Path) -
         names = [name for name, _, _ in json.loads(reply)["entities"]]
         assert "Mars" not in reply
         assert all(name in passage for name in names)
+
+
+NAMING = {
+    "domain": "turbines of Bluestone in the sea",
+    "persona": "an engineer such as Ada Lin",
+    "entity_types": [["PERSON", "managers (e.g. Ada Lin)"], ["turbine", "machines, such as T-07"],
+                     ["bluestone part", "valves"], ["ORGANIZATION", "Northern Seals and others"]],
+    "relationship_types": ["leads", "replaced a valve of Bluestone"],
+}  # fmt: skip
+NAMING_ZH = {
+    "domain": "北风机器人公司的合同",
+    "persona": "一位企业分析师，例如陈明",
+    "entity_types": [["PERSON", "工程师（如陈明）"], ["ORGANIZATION", "企业，包括北风机器人公司"]],
+    "relationship_types": ["任职于", "与北风机器人公司签约"],
+}
+LEFT = {
+    "en": ("", "an engineer", (("PERSON", "managers"), ("TURBINE", "machines"),
+           ("ORGANIZATION", "")), ("leads",)),
+    "zh": ("", "一位企业分析师", (("PERSON", "工程师"), ("ORGANIZATION", "企业")), ("任职于",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("files", "naming", "language"), [(ENGLISH, NAMING, "en"), (CHINESE, NAMING_ZH, "zh")]
+)
+def test_hints_for_all_documents_hold_no_names_of_some(
+    tmp_path: Path, files: dict[str, str], naming: dict[str, Any], language: str
+) -> None:
+    root = project(tmp_path, files)
+    with model_server(lambda body: said(json.dumps(naming, ensure_ascii=False))) as server:
+        (tuning,) = tuned(root, server)
+    found = tuning.proposal
+    assert (
+        found.domain, found.persona, found.entity_types, found.relationship_types
+    ) == LEFT[language]  # fmt: skip
+    (warning,) = found.warnings
+    assert warning.startswith("left out, as it names what only some documents are about: “")
+    assert f"“{naming['domain']}”" in warning
+
+
+def test_an_example_says_only_names_of_its_own_passage(tmp_path: Path) -> None:
+    root = project(tmp_path, ENGLISH)
+    entities = [["Ada Lin", "PERSON", "colleague of Jonas Petrel"], ["Bluestone", "ORGANIZATION",
+                "a firm"], ["Osprey", "EVENT", "a project"]]  # fmt: skip
+    reply = {
+        "entities": entities,
+        "relationships": [["Ada Lin", "leads", "Osprey", "9"],
+                          ["Ada Lin", "left Northern Seals for", "Bluestone", "9"]],
+        "claims": [],
+    }  # fmt: skip
+
+    def told(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        is_hint = "persona" in body["messages"][0]["content"]
+        return said(json.dumps(PROPOSED if is_hint else reply))
+
+    with model_server(told) as server:
+        (tuning,) = tuned(root, server)
+    example = next(reply for text, reply in tuning.proposal.examples if "Ada Lin leads" in text)
+    found = json.loads(example)
+    assert found["entities"][0] == ["Ada Lin", "PERSON", ""]
+    assert [row[1] for row in found["relationships"]] == ["leads"]
 
 
 def test_text_of_documents_stands_in_the_user_part_only(tmp_path: Path) -> None:
@@ -223,7 +284,7 @@ def test_without_a_model_types_are_in_the_order_of_the_documents(
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > 0
     assert len(found.entity_types) == 8
-    assert any(name in found.domain for name in ("北风", "Bergen"))
+    assert found.domain == ""
     written(root, [tuning])
     assert Questions(root, Extract()).first(Unit("u", "x", "", language), 0, 1).user
 
@@ -251,18 +312,21 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert {p: p.read_bytes() for p in root.rglob("*") if p.is_file()} == before
     assert "en: 3 documents read by offline extraction (no model)" in result.stdout
-    assert "+The documents are about " in result.stdout
-    assert "+这批文档的内容：" in result.stdout
+    assert "extract.md: stays as it is" in result.stdout
+    assert "+CODE, PERSON, ORGANIZATION, GEO (places)" in result.stdout
+    assert "+ORGANIZATION（组织）、GEO（地点）、PERSON（人物）" in result.stdout
 
 
 def test_what_was_there_is_kept_and_an_edited_prompt_is_not_replaced(tmp_path: Path) -> None:
     root = project(tmp_path, CHINESE)
     prompt = root / "prompts" / "zh" / "extract.md"
     shipped = prompt.read_text("utf-8")
+    types = root / "prompts" / "zh" / "extract_types.md"
+    usual = types.read_text("utf-8")
     result = run(root)
     assert result.exit_code == 0, result.output
-    assert f"written: {prompt}" in result.stderr
-    assert prompt.with_name("extract.md.bak").read_text("utf-8") == shipped
+    assert f"written: {types}" in result.stderr
+    assert types.with_name("extract_types.md.bak").read_text("utf-8") == usual
     prompt.write_text(f"我的提示。\n{shipped}", "utf-8")
     with model_server(play) as server:
         options = ("--set", f"llm.base_url={server.url}", "--set", "llm.model=m")

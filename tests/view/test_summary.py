@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from graphkb.forecast import PlannedCalls
@@ -51,3 +53,14 @@ def test_a_preview_of_one_of_everything() -> None:
         "          in all 1 call, price not known",
     ]
     assert preview_lines(preview(2, 0.5))[-1] == "          in all 2 calls, about 0.5 USD"
+
+
+def test_calls_that_are_asked_again_are_counted_as_the_least() -> None:
+    found = preview(3, None)
+    (step,) = found.calls
+    lines = preview_lines(replace(found, calls=(replace(step, at_least=True),)))
+    assert lines[-2:] == [
+        "model     extract by m: at least 3 calls, 0 cached, at least 90 tokens in, "
+        "about 40 out, price not known",
+        "          in all at least 3 calls, price not known",
+    ]
