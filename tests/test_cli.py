@@ -482,3 +482,38 @@ def test_a_command_run_inside_a_program_leaves_its_signals_alone():
     before = signal.getsignal(signal.SIGTERM)
     assert run("settings").exit_code == 0
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_what_is_printed_is_whole_where_the_reader_is_slow():
+    command = f"{sys.executable} -m graphkb settings --json | (sleep 1; cat)"
+    done = subprocess.run(command, shell=True, capture_output=True, env=environment())
+    assert len(json.loads(done.stdout)) > 50
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["--version"], 0), (["nothing"], 2), (["status", "--root", "没有"], 2)],
+)
+def test_the_exit_code_is_that_of_the_command(arguments: list[str], code: int):
+    assert python_m(*arguments).returncode == code
+
+
+def test_what_is_registered_for_the_end_of_the_process_is_done():
+    program = (
+        "import atexit, sys; {}\n"
+        "sys.argv = ['graphkb', '--version']\n"
+        "from graphkb import __main__\n"
+        "import graphkb.cli; run = graphkb.cli.main\n"
+        "def later():\n"
+        "    atexit.register(print, 'after')\n"
+        "    run()\n"
+        "graphkb.cli.main = later\n"
+        "__main__.main()\n"
+    )
+    for before in ("atexit.register(print, 'before')", "pass"):
+        code = program.format(before)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment())
+        said = done.stdout.decode().split("\n")
+        assert "after" in said
+        assert ("before" in said) == (before != "pass")
+        assert (done.returncode, done.stderr) == (0, b"")
