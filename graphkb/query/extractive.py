@@ -148,13 +148,14 @@ def _of_kind(
     """The candidates without those about another thing than the question names; none where such a
     one fits best, nothing has what is asked and the others say nothing of what is ``wanted``, the
     question's words beside a name. Those about another kind of it come behind."""
+    texts = [_told(one) for one in candidates]
     candidates = [
-        replace(one, own=one.own | said) if (said := same_words(question, _told(one))) else one
-        for one in candidates
+        replace(one, own=one.own | said) if (said := same_words(question, text)) else one
+        for one, text in zip(candidates, texts, strict=True)
     ]
     fits = [
-        kind_fit(question, _told(one), one.quote.passage.heading, direct=is_direct)
-        for one in candidates
+        kind_fit(question, text, one.quote.passage.heading, direct=is_direct)
+        for one, text in zip(candidates, texts, strict=True)
     ]
     kept = [
         replace(one, prior=one.prior * _OTHER_KIND) if fit == LESS else one

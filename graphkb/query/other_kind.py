@@ -7,7 +7,8 @@ A bag of words takes one for the other, since the longer name holds the words of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
 from functools import lru_cache
 
 from graphkb.text.language import has_han
@@ -79,16 +80,15 @@ def kind_fit(question: str, text: str, above: str = "", *, direct: bool = False)
     >>> kind_fit("What was the revenue?", "Net revenue was 7."), kind_fit("Who left?", "Bo did.")
     (-1, 0)
     """
-    if any(asked & _marks(above, head) for head, asked in _named(question)):
+    asks = _asks(question)
+    if any(asked & _marks(above, head) for head, asked in asks.named):
         return ASKED
     fits = [UNKNOWN]
-    if _MARKED.search(question) or _MARKED.search(text):
-        fits += (
-            _fit(asked, _marks(text, head), direct) for head, asked in _asked(question).items()
-        )
+    if asks.is_marked or _MARKED.search(text):
+        fits += (_fit(asked, _marks(text, head), direct) for head, asked in asks.nouns.items())
     if OTHER in fits:
         return OTHER
-    if LESS in fits or _is_of_another_body(question, text):
+    if LESS in fits or _is_of_another_body(asks, text):
         return LESS
     return max(fits)
 
@@ -101,14 +101,34 @@ def _fit(asked: Set[str], marks: Set[str], direct: bool) -> int:
     return LESS
 
 
-def _named(question: str) -> Iterator[tuple[str, Set[str]]]:
-    """The words of the question with what stands before them, where anything does."""
-    for head, marks in _asked(question).items():
-        if marks - {""}:
-            yield head, marks - {""}
+@dataclass(frozen=True)
+class _Asks:
+    """What a question asks for: its nouns, each with what stands before it, which of them have
+    anything before them, and the stems by which it asks for a chair and for an earlier post."""
+
+    nouns: Mapping[str, frozenset[str]]
+    named: tuple[tuple[str, frozenset[str]], ...]
+    is_marked: bool
+    chair: frozenset[str]
+    post: frozenset[str]
+    of_body: bool
 
 
 @lru_cache(maxsize=16)
+def _asks(question: str) -> _Asks:
+    nouns = _asked(question)
+    named = tuple((head, marks - {""}) for head, marks in nouns.items() if marks - {""})
+    post = _POST.findall(question) if _FORMERLY.search(question) else []
+    return _Asks(
+        nouns,
+        named,
+        _MARKED.search(question) is not None,
+        frozenset(stem(word.lower()) for word in _CHAIR.findall(question)),
+        frozenset(stem(word.lower()) for word in post),
+        _BODY.search(question) is not None,
+    )
+
+
 def _asked(question: str) -> dict[str, frozenset[str]]:
     """The nouns of a question, each with what stands before it; empty where nothing does."""
     found: dict[str, frozenset[str]] = {}
@@ -167,20 +187,21 @@ def same_words(question: str, text: str) -> frozenset[str]:
     >>> sorted(same_words("赵明曾任什么职务？", "赵明历任厂长、经理。"))
     ['曾任', '职务']
     """
-    found: set[str] = set()
-    if _BOARD.search(text) and not _BODY.search(question):
-        found.update(_CHAIR.findall(question))
-    if _FORMERLY.search(question) and _WAS.search(text):
-        found.update(_POST.findall(question))
-    return frozenset(stem(word.lower()) for word in found)
+    asks = _asks(question)
+    found = frozenset[str]()
+    if asks.chair and not asks.of_body and _BOARD.search(text):
+        found |= asks.chair
+    if asks.post and _WAS.search(text):
+        found |= asks.post
+    return found
 
 
-def _is_of_another_body(question: str, text: str) -> bool:
+def _is_of_another_body(asks: _Asks, text: str) -> bool:
     """Whether a sentence is about the chair of a committee, where that of a company is asked, or
     the other way round."""
-    if not (_CHAIR.search(question) and _CHAIR.search(text)):
+    if not (asks.chair and _CHAIR.search(text)):
         return False
-    if _BODY.search(question):
+    if asks.of_body:
         return not _BODY.search(text)
     return bool(_BODY.search(text) and not _BOARD.search(text))
 
@@ -192,4 +213,4 @@ def excludes_others(question: str) -> bool:
     >>> excludes_others("陪产假有几天？"), excludes_others("产假有几天？")
     (True, False)
     """
-    return any(marks & (_THING | _SORTS) for _, marks in _named(question))
+    return any(marks & (_THING | _SORTS) for _, marks in _asks(question).named)
