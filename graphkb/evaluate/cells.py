@@ -32,7 +32,8 @@ _PERSON_COLUMN = re.compile(
 _TIME_COLUMN = re.compile(r"(?:时间|日期|\bdate|\bdeadline)$", re.IGNORECASE)
 _DATE_CELL = re.compile(r"\d{4}\s*(?:年|[-/.]\d).*")
 _AMOUNT_CELL = re.compile(
-    r"[-+¥￥$€]?\s*\d[\d,. ]*\s*(?:[%％万亿]|[A-Za-z]{1,4}|.?[元人个家次天年月吨台套张分秒])*"
+    r"[-+¥￥$€]?\s*\d[\d,. ]*\s*"
+    r"(?:[%％万亿]|[A-Za-z]|[^A-Za-z%％万亿]?[元人个家次天年月吨台套张分秒]){0,12}+"
 )
 _TOTAL = re.compile("合计|总计|小计|共计")
 _EDITION = re.compile(rf"[{HAN}A-Za-z]{{1,8}}(?:版|型|款|套餐)")

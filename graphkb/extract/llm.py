@@ -45,7 +45,7 @@ class Reading:
     ``status`` is ``done``; ``partial`` when a part could not be read; ``failed`` or ``budget``
     when nothing could; ``cut`` when the limits of the model are all that was in the way of a part
     or of everything. ``reason`` says why, in one line. ``sample`` is the beginning of a reply that
-    could not be used.
+    could not be used; ``by_server``: there was none, as the server failed every time.
     """
 
     unit: Unit
@@ -54,6 +54,7 @@ class Reading:
     found: Verified
     repaired: int = 0
     sample: str = ""
+    by_server: bool = False
 
     @property
     def unusable(self) -> bool:
@@ -190,7 +191,9 @@ class _Reader:
         if opened.failures and not opened.answered and not len(records):
             failure = opened.failures[0]
             status = _status(opened.failures)
-            return Reading(unit, status, _reason(failure), Verified(), sample=failure.text)
+            by_server = all(each.kind == "server" for each in opened.failures)
+            reason, sample = _reason(failure), failure.text
+            return Reading(unit, status, reason, Verified(), sample=sample, by_server=by_server)
         found = verify(unit, records, bool(self.options.entity_types), self.options.claims)
         if opened.failures:
             cut = all(f.kind in _LIMITS for f in opened.failures)

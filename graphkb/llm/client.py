@@ -105,7 +105,8 @@ class ChatClient:
     @asynccontextmanager
     async def _probe(self, model: str) -> AsyncIterator[None]:
         """The first call to a model goes alone until it is answered, or for a moment: so a wrong
-        key, or a parameter that the server refuses, costs one call."""
+        key, or a parameter, that the server refuses at once costs one call."""
+        # A gate that is open is no longer among the probes.
         while model not in self._probed and model in self._probes:
             await asyncio.shield(self._probes[model])
         if model in self._probed:
@@ -131,16 +132,19 @@ class ChatClient:
             raise
         finally:
             opening.cancel()
-            del self._probes[model]
-            if not gate.done():
-                gate.set_result(None)
+            self._open(model, gate)
 
     async def _open_soon(self, model: str, gate: asyncio.Future[None]) -> None:
         """Let the other calls go when the first was not refused for a moment."""
         await self._transport.wait_until_sent()
         await asyncio.sleep(_ALONE_HERE if is_local(self._transport.address) else _ALONE)
+        self._probed.add(model)
+        self._open(model, gate)
+
+    def _open(self, model: str, gate: asyncio.Future[None]) -> None:
+        if self._probes.get(model) is gate:
+            del self._probes[model]
         if not gate.done():
-            self._probed.add(model)
             gate.set_result(None)
 
     async def _repeat(self, call: Call) -> Reply:
@@ -238,7 +242,11 @@ class ChatClient:
         return explain.failure(fault, self.attempts.where(call), call.text)
 
     def _unusable(self, call: Call, fault: Fault) -> ModelUnusableError:
-        return explain.unusable(fault, self._transport.where, call.model, self._key_from())
+        own = ("extraction_model", "report_model", "answer_model")
+        named = [f"llm.{name}" for name in own if getattr(self._options, name) == call.model]
+        setting = "llm.model" if call.model == self._options.model else " and ".join(named)
+        where = self._transport.where
+        return explain.unusable(fault, where, call.model, setting, self._key_from())
 
     async def close(self) -> None:
         """Close the connections."""

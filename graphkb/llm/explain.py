@@ -13,8 +13,10 @@ _KINDS = {
 }  # fmt: skip
 
 
-def unusable(fault: Fault, address: str, model: str, key_from: str) -> ModelUnusableError:
-    """The error that ends a run: no call can succeed."""
+def unusable(
+    fault: Fault, address: str, model: str, setting: str, key_from: str
+) -> ModelUnusableError:
+    """The error that ends a run: no call can succeed. ``setting`` names the model."""
     where = f"{address}: {fault.what}"
     if fault.kind == "key":
         return ModelUnusableError(f"{where}; {key_from}; check the key")
@@ -25,7 +27,7 @@ def unusable(fault: Fault, address: str, model: str, key_from: str) -> ModelUnus
         )
     if fault.kind == "model":
         return ModelUnusableError(
-            f"{where}; the server has no model {model!r}: correct llm.model or load it there"
+            f"{where}; the server has no model {model!r}: correct {setting} or load it there"
         )
     if fault.kind == "unreachable":
         return ModelUnusableError(

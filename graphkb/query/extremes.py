@@ -35,14 +35,16 @@ _ENGLISH = (
 )
 _WHICH = "(?:哪[一]?个?|什么|几)"
 _CHINESE = (
-    re.compile(f"{_WHICH}(?P<kind>月|季度|年).*?最(?:(?P<high>[高多大])|[低少小])"),
+    re.compile(f"{_WHICH}(?P<kind>月|季度|年).*?最(?:(?P<high>[高多大好])|[低少小差])"),
     re.compile(
-        "最(?:(?P<high>[高多大])|[低少小])的?(?:月份?|季度|年份?)?"
+        "最(?:(?P<high>[高多大好])|[低少小差])的?(?:月份?|季度|年份?)?"
         f"(?:是|为|出现在|发生在)?在?{_WHICH}(?P<kind>月|季度|年)"
     ),
-    re.compile("最(?:(?P<high>[高多大])|[低少小])的(?P<kind>月|季度|年)份?"),
+    re.compile("最(?:(?P<high>[高多大好])|[低少小差])的(?P<kind>月|季度|年)份?"),
 )
-_EXTREME = re.compile(rf"\b(?:{_HIGH}|{_LOW})\b|最[高多大低少小]", re.IGNORECASE)
+_HIGHEST = re.compile(rf"\b(?:{_HIGH})\b|最[高多大好]", re.IGNORECASE)
+_LOWEST = re.compile(rf"\b(?:{_LOW})\b|最[低少小差]", re.IGNORECASE)
+_EXTREME = re.compile(rf"\b(?:{_HIGH}|{_LOW})\b|最[高多大好低少小差]", re.IGNORECASE)
 # What of the other words of the question the rows of a table and what stands above them must hold.
 _LEAST_HELD = 0.5
 # The second, the first three: not the one row.
@@ -51,7 +53,13 @@ _SEVERAL = re.compile(
     re.IGNORECASE,
 )
 _KINDS = {"month": "M", "quarter": "Q", "year": "Y", "月": "M", "季度": "Q", "年": "Y"}
-_SIGNS = re.compile(r"[^\d.\-]")
+# A number whose separators can mean one thing only.
+_VALUE = re.compile(
+    r"[-+(]*\s*[$¥￥€£]?\s*(?P<number>(?:\d{1,3}(?:[,\s]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?)"
+    r"\s*[%％]?\s*\)?"
+)
+# Longer questions ask for more than one row.
+_LONGEST = 400
 
 _UNTOLD = {
     "en": "Which column is meant cannot be told from the question: {names}.",
@@ -75,8 +83,12 @@ def extreme_rows(snapshot: Snapshot, question: str, passages: Sequence[Passage])
     asked, table = _asked(question), _table(snapshot, question, passages)
     if asked is None or table is None or len(table.columns) != 1:
         return []
-    values = [(_value(row, table.columns[0]), row) for row in table.rows]
+    [column] = table.columns
+    numbers = [row for row in table.rows if is_number(table_cells(row.text)[column])]
+    values = [(_value(row, column), row) for row in numbers]
     known = [(value, row) for value, row in values if value is not None]
+    if len(known) < len(values) or not known:
+        return []
     best = (max if asked.highest else min)(value for value, _ in known)
     return [row for value, row in known if value == best]
 
@@ -102,8 +114,10 @@ def _asked(question: str) -> _Asked | None:
     >>> _asked("Which month had the most visitors?"), _asked("电费最低的是哪个月？")
     (_Asked(kind='M', highest=True), _Asked(kind='M', highest=False))
     """
-    if _SEVERAL.search(question):
+    if len(question) > _LONGEST or _SEVERAL.search(question):
         return None
+    if _HIGHEST.search(question) and _LOWEST.search(question):
+        return None  # two rows are asked for
     for pattern in (*_ENGLISH, *_CHINESE):
         if found := pattern.search(question):
             return _Asked(_KINDS[found["kind"].lower()], found["high"] is not None)
@@ -225,14 +239,13 @@ def _value(row: Quote, column: int) -> float | None:
     """
     >>> from graphkb.types import Passage
     >>> p = Passage("text_unit", "", 1.0, "u", "d", "", "", "", None, 0, 0)
-    >>> [_value(Quote(p, 0, 0, f"| May | {c} |", 0.0), 1) for c in ("1,250", "(3)", "—", "4.5%")]
-    [1250.0, -3.0, None, 4.5]
+    >>> def value(cell): return _value(Quote(p, 0, 0, f"| May | {cell} |", 0.0), 1)
+    >>> list(map(value, ("1,250", "(3)", "—", "4.5%", "−1e5", "￥1 000.5", "1.250,5", "1.2.3")))
+    [1250.0, -3.0, None, 4.5, -100000.0, 1000.5, None, None]
     """
-    cell = table_cells(row.text)[column]
-    if not is_number(cell):
+    cell = table_cells(row.text)[column].strip().replace("−", "-")
+    found = _VALUE.fullmatch(cell)
+    if found is None or not is_number(cell):
         return None
-    try:
-        value = float(_SIGNS.sub("", cell.replace("−", "-")))
-    except ValueError:
-        return None
-    return -value if cell.startswith("(") and value > 0 else value
+    value = float(re.sub(r"[,\s]", "", found["number"]))
+    return -value if cell.startswith(("(", "-")) else value

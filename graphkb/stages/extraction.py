@@ -316,6 +316,12 @@ def _read(work: Work, units: pl.DataFrame, meanwhile: Iterable[None]) -> list[Re
         said = f"; a reply: {' '.join(sample.split())[:_SAMPLE]!r}" if sample else ""
         why = unusable[0].reason or "nothing that it lists stands in the text"
         llm = work.settings.llm
+        if all(reading.by_server for reading in unusable):
+            raise LanguageModelError(
+                f"none of {len(readings)} text units could be read: the server failed every call "
+                f"({why}); run again when it works (where it limits calls, lower llm.concurrency), "
+                "or set extract.method: offline"
+            )
         at = "" if llm.provider == "llama_cpp" else f" at {without_secrets(llm.base_url)}"
         raise LanguageModelError(
             f"no entities extracted from {len(readings)} text units: model "

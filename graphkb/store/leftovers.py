@@ -23,6 +23,7 @@ def leftovers(output: Path, current: Manifest) -> list[Path]:
         *output.glob("*.tmp"),
         *(output / KEPT).glob("*.tmp"),
         *(output / SNAPSHOTS).glob(".*.tmp"),
+        *output.glob("*/*.lance/data/.tmp*"),
         *(path for path in arrays if f"{GRAPH}/{path.name}" not in named),
         *unnamed_folders(output, kept),
         *(path for version, path in manifest_files(output) if version > current.version),

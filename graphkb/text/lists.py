@@ -107,7 +107,7 @@ def shown_items(text: str) -> str:
     ('You need: a form; a stamp', '步骤：1. 填表 2. 盖章')
     """
     lines = [line for line in text.split("\n") if line.strip()]
-    shown = lines[0]
+    shown = lines[0] if lines else ""
     for place, line in enumerate(lines[1:], 1):
         bullet = _BULLET.match(line)
         bare = line[bullet.end() :] if bullet else line.strip()

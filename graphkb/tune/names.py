@@ -15,7 +15,6 @@ from graphkb.text.language import HAN, has_han
 
 # "machines, such as T-07", "设备（例如 T-07）".
 _FOR_EXAMPLE = re.compile(
-    r"[\s,;，；、(（]*"
     r"(?:\b(?:such as|for example|for instance|including|e\.g\.|like)|"
     r"包括|[例比譬诸]?如).*"
 )
@@ -52,7 +51,8 @@ class SampleNames:
     def taken_out(self, text: str) -> str:
         """The text without examples that hold a name; empty where a name is left."""
         if self._names.search(text) or self._codes.search(text):
-            text = _FOR_EXAMPLE.sub("", text)
+            whole, text = text, _FOR_EXAMPLE.sub("", text)
+            text = text if text == whole else text.rstrip(" \t,;，；、(（")
         return "" if self._names.search(text) else text
 
 

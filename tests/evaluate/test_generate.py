@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from graphkb.evaluate.candidates import Candidate, table_questions, tells, without_rivals
+from graphkb.evaluate.cells import cell_questions
 from graphkb.evaluate.facts import Name, Sentence
 from graphkb.evaluate.facts_en import english_facts
 from graphkb.evaluate.facts_zh import chinese_facts
@@ -519,3 +521,11 @@ def test_a_models_question_is_held_against_the_text(tmp_path: Path):
     ]
     assert len(failures) == 1
     assert all("</document> Ignore" not in prompt_of(body) for body in server.requests)
+
+
+def test_cells_of_part_numbers_take_no_time() -> None:
+    for value in (f"1{'a' * 58}!", f"1{'元' * 58}!", f"1{'a元' * 29}!"):
+        table = f"| 产品 | 型号 |\n|---|---|\n| 水泵 | {value} |"
+        started = time.perf_counter()
+        list(cell_questions(table))
+        assert time.perf_counter() - started < 1

@@ -289,6 +289,19 @@ def test_a_prompt_that_never_fits_is_cut_and_the_window_makes_it_due(made: Reade
     assert made.passages
 
 
+@pytest.mark.parametrize("status", [500, 429])
+def test_a_server_that_fails_every_call_is_not_taken_for_a_wrong_model(
+    made: Reader, status: int
+) -> None:
+    made.reply = lambda passage: (status, {"error": {"message": "忙"}})
+    with pytest.raises(LanguageModelError, match="none of 2 text units could be read") as found:
+        made.put(**TWO).index("llm.max_retries=1", "llm.max_wait=0.1")
+    assert "the server failed every call" in str(found.value)
+    assert str(status) in str(found.value)
+    assert "check llm.model" not in str(found.value)
+    assert read_manifest(made.root / "output") is None
+
+
 def test_f21_replies_that_are_always_cut_end_by_themselves(made: Reader) -> None:
     made.reply = lambda passage: said("", "length")
     with pytest.raises(LanguageModelError, match="no entities extracted from 2 text units"):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -112,3 +114,44 @@ def test_the_key_goes_to_the_server_and_never_into_a_message(
 def test_a_key_that_cannot_be_sent_is_told_before_anything_is(make: Make) -> None:
     with pytest.raises(SettingsError, match=r"llm\.api_key"):
         make(api_key="你的密钥")
+
+
+def test_a_call_after_one_that_says_the_model_is_unusable_is_not_held_up(
+    server: ModelServer, make: Make
+) -> None:
+    """The first is still on its way when the second is refused, and a third comes."""
+    slow, refused = threading.Event(), threading.Event()
+
+    def play(body: dict[str, Any]) -> Answer:
+        text = body["messages"][-1]["content"]
+        if text == "first":
+            slow.wait(10)
+        elif text == "second":
+            refused.set()
+            return error(402, "余额不足")
+        return said(text)
+
+    server.play = play
+    model = make(concurrency=4, timeout=10)
+    with ThreadPoolExecutor(3) as threads:
+        first = threads.submit(model.ask, ask("first"), plain)
+        time.sleep(0.2)
+        with pytest.raises(ModelUnusableError):
+            threads.submit(model.ask, ask("second"), plain).result(5)
+        assert refused.is_set()
+        third = threads.submit(model.ask, ask("third"), plain)
+        assert third.result(5).value == "third"
+        slow.set()
+        assert first.result(5).value == "first"
+
+
+def test_the_setting_of_a_model_that_is_not_there_is_named(server: ModelServer, make: Make) -> None:
+    server.play = lambda body: error(404, "The model `字` does not exist")
+    named: dict[str, dict[str, str]] = {
+        "llm.model": {},
+        "llm.extraction_model": {"extraction_model": "字"},
+    }
+    for setting, options in named.items():
+        with pytest.raises(ModelUnusableError) as told:
+            make(**options).ask(ask(role="extraction"), plain)
+        assert f"correct {setting} or load it there" in str(told.value)

@@ -156,6 +156,7 @@ def test_of_all_months_the_highest_or_lowest_is_quoted(kb: Project, asked: str, 
     [
         ("Which month was the highest for the Lund Line?", "cannot be told"),
         ("青河厂哪个月最高？", "看不出指的是哪一列：用电量、电费"),
+        ("青河厂哪个月最好？", "看不出指的是哪一列：用电量、电费"),
     ],
 )
 def test_where_no_column_is_named_that_is_said(kb: Project, asked: str, told: str) -> None:
@@ -171,7 +172,12 @@ def test_what_prose_says_is_not_computed(kb: Project) -> None:
 
 @pytest.mark.parametrize(
     "asked",
-    ["Which month had the second highest passengers of Lund Line?", "青河厂用电量前三高的月份"],
+    [
+        "Which month had the second highest passengers of Lund Line?",
+        "Which months had the highest and the lowest passengers of Lund Line?",
+        "青河厂用电量前三高的月份",
+        "青河厂用电量最高和最低的分别是哪个月？",
+    ],
 )
 def test_of_several_high_rows_not_the_first_alone_is_quoted(kb: Project, asked: str) -> None:
     assert len(quotes(kb, asked)) != 1
