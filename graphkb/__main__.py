@@ -30,6 +30,8 @@ def main() -> None:
     # process ends as any other.
     if not atexit._ncallbacks():
         atexit.register(end)
+    # pydantic would look through all that is installed for plugins, of which this has no use.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         from graphkb.cli import main as run
 

@@ -14,7 +14,16 @@ from graphkb.query.candidates import (
     without_others,
 )
 from graphkb.query.listed import is_within, with_items
-from graphkb.query.other_kind import ASKED, LESS, OTHER, excludes_others, kind_fit, same_words
+from graphkb.query.other_kind import (
+    ASKED,
+    LESS,
+    OTHER,
+    UNKNOWN,
+    excludes_others,
+    kind_fit,
+    may_fit,
+    same_words,
+)
 from graphkb.query.phrases import Phrase, Phrases
 from graphkb.search.snapshot import Snapshot
 from graphkb.text.periods import is_of_periods
@@ -61,10 +70,7 @@ def choose_quotes(
     done = _Covered(idf, phrases, snapshot.dictionary)
     if _is_of_others(found, done, idf):
         return []
-    name = direct_name(snapshot, question)
-    wanted = beside(snapshot, question, name) if name else idf.keys()
-    is_direct = name is not None or len(idf) <= _FEW
-    candidates = _of_kind(question, without_others(found), done, wanted, is_direct)
+    candidates = _of_kind(snapshot, question, without_others(found), done, idf)
     first = 0.0
     while candidates and len(chosen) < limit:
         gains = [done.gain(candidate) for candidate in candidates]
@@ -139,23 +145,29 @@ def _is_of_others(
 
 
 def _of_kind(
+    snapshot: Snapshot,
     question: str,
     candidates: Sequence[Candidate],
     done: _Covered,
-    wanted: Set[str],
-    is_direct: bool,
+    idf: Mapping[str, float],
 ) -> list[Candidate]:
     """The candidates without those about another thing than the question names; none where such a
-    one fits best, nothing has what is asked and the others say nothing of what is ``wanted``, the
+    one fits best, nothing has what is asked and the others say nothing of what is wanted, the
     question's words beside a name. Those about another kind of it come behind."""
     texts = [_told(one) for one in candidates]
+    open_ = [may_fit(question, text) for text in texts]
+    if not any(open_):
+        return list(candidates)
+    name = direct_name(snapshot, question)
+    wanted = beside(snapshot, question, name) if name else idf.keys()
+    is_direct = name is not None or len(idf) <= _FEW
     candidates = [
         replace(one, own=one.own | said) if (said := same_words(question, text)) else one
         for one, text in zip(candidates, texts, strict=True)
     ]
     fits = [
-        kind_fit(question, text, one.quote.passage.heading, direct=is_direct)
-        for one, text in zip(candidates, texts, strict=True)
+        kind_fit(question, text, one.quote.passage.heading, direct=is_direct) if may else UNKNOWN
+        for one, text, may in zip(candidates, texts, open_, strict=True)
     ]
     kept = [
         replace(one, prior=one.prior * _OTHER_KIND) if fit == LESS else one
@@ -176,7 +188,8 @@ def _of_kind(
 
 
 def _told(candidate: Candidate) -> str:
-    return "\n".join((*candidate.quote.header, candidate.quote.text))
+    quote = candidate.quote
+    return "\n".join((*quote.header, quote.text)) if quote.header else quote.text
 
 
 class _Covered:

@@ -31,6 +31,7 @@ _BEFORE = {
 _SORTS = frozenset("paternity maternity parental adoption".split())
 _LATIN = re.compile(r"[A-Za-z]+")
 _MARKS = sorted(_THING | _KIND | _SORTS, key=lambda mark: (-len(mark), mark))
+_LATIN_MARKS = [mark for mark in _MARKS if mark.isascii()]
 _HAN_MARKS = [mark for mark in _MARKS if has_han(mark)]
 _MARKED = re.compile(
     rf"\b(?:{'|'.join(filter(str.isascii, _MARKS))})\b|{'|'.join(_HAN_MARKS)}", re.IGNORECASE
@@ -68,6 +69,21 @@ _POST = re.compile(
 )
 
 
+def may_fit(question: str, text: str) -> bool:
+    """Whether :func:`kind_fit` and :func:`same_words` can say anything of a sentence: of most they
+    cannot, and this costs less."""
+    asks = _asks(question)
+    return asks.is_marked or bool(asks.chair or asks.post or asks.named) or _is_marked(text)
+
+
+def _is_marked(text: str) -> bool:
+    folded = text.lower()
+    for mark in _LATIN_MARKS if folded.isascii() else _MARKS:
+        if mark in folded:
+            return _MARKED.search(text) is not None
+    return False
+
+
 def kind_fit(question: str, text: str, above: str = "", *, direct: bool = False) -> int:
     """One of the four for a sentence that stands below ``above``. Only a ``direct`` question for
     the chairman has no use at all for what is said of the vice chairman.
@@ -84,7 +100,7 @@ def kind_fit(question: str, text: str, above: str = "", *, direct: bool = False)
     if any(asked & _marks(above, head) for head, asked in asks.named):
         return ASKED
     fits = [UNKNOWN]
-    if asks.is_marked or _MARKED.search(text):
+    if asks.is_marked or _is_marked(text):
         fits += (_fit(asked, _marks(text, head), direct) for head, asked in asks.nouns.items())
     if OTHER in fits:
         return OTHER
