@@ -184,7 +184,10 @@ def _damaged_member(data: bytes, chance: random.Random, others: list[bytes]) -> 
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as target:
         for name, inside in members:
-            target.writestr(name, inside)
+            # Without a date of its own a member would get that of now.
+            dated = zipfile.ZipInfo(name)
+            dated.compress_type = zipfile.ZIP_DEFLATED
+            target.writestr(dated, inside)
     return packed.getvalue()
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import time
 
+import pytest
 from fuzz import all_samples, damage, fuzz
 from samples import samples
 
@@ -28,3 +30,13 @@ def test_damage_is_the_same_for_the_same_seed() -> None:
         damaged = {damage(found[name], random.Random(seed), others) for seed in range(20)}
         assert len(damaged) > 15
         assert damage(found[name], random.Random(3), others) in damaged
+
+
+def test_what_is_packed_anew_does_not_tell_when(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = all_samples()
+    others = list(found.values())
+    packed = []
+    for now in (1_700_000_000.0, 1_800_000_000.0):
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        packed.append([damage(found["s.docx"], random.Random(n), others) for n in range(20)])
+    assert packed[0] == packed[1]
