@@ -142,7 +142,9 @@ def test_leftovers_of_killed_runs_are_named_and_removed(kb: Path) -> None:
     strays = ["lancedb.9", "graph/stray", "snapshots/.half.12.tmp"]
     for stray in strays:
         (output / stray).mkdir()
-    for stray in ("manifest.json.12.tmp", ".documents.parquet.tmp", "manifests/9.json"):
+    files = ("manifest.json.12.tmp", ".documents.parquet.tmp", "manifests/9.json",
+             "lancedb/documents.lance/data/.tmpAbC")  # fmt: skip
+    for stray in files:
         (output / stray).write_text("x")
         strays.append(stray)
     project = Project(kb)

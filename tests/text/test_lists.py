@@ -49,3 +49,7 @@ def test_a_long_list_is_cut_between_items() -> None:
     text = "Items:\n" + "\n".join(f"- item {n}" for n in range(100))
     shown = text[: items_end(text, 0, 6)]
     assert shown.endswith("- item 19")
+
+
+def test_a_quote_without_any_line_shows_nothing() -> None:
+    assert shown_items("\n") == shown_items("") == ""
